@@ -50,6 +50,11 @@ def copy_with_cp(source: Path, target: Path) -> None:
     subprocess.run(["/bin/cp", "-a", "--reflink=auto", source, target], check=True)
 
 
+def manifests(root: Path) -> dict[str, int]:
+    """The size in bytes of each checkpoint that is kept in files."""
+    return {path.name: path.stat().st_size for path in (root / "stages" / "checkpoints").glob("*.json")}
+
+
 async def timed(work: Awaitable[object]) -> float:
     start_ns = time.perf_counter_ns()
     await work
@@ -107,6 +112,15 @@ async def main(files: int, folder: Path) -> None:
     for number in range(ROUNDS):
         for kind, workspace in (("large", large), ("empty", small)):
             calls[kind].append(await timed(call(workspace, toolbox, sandbox, f"s{number}")))
+    first = manifests(root)
+    checkpoint_cpu_ms = []
+    for number in range(3):
+        await call(large, toolbox, sandbox, f"s{ROUNDS + number}")
+        start_ns = time.process_time_ns()
+        await large.checkpoint(f"c{number}")
+        checkpoint_cpu_ms.append((time.process_time_ns() - start_ns) / 1e6)
+    first_bytes = max(first.values())
+    later_bytes = max(size for name, size in manifests(root).items() if name not in first)
     verifier = Verifier(registry=Registry(), sandbox=sandbox, clock=SystemClock())
     criterion = Criterion(
         id="c1",
@@ -133,6 +147,8 @@ async def main(files: int, folder: Path) -> None:
         "first_call_ms": round(calls["large"][0], 1),
         "call_ratio": round(medians["large"] / medians["empty"], 2),
         "take_in_ratio": round(medians["take_in"] / medians["cp"], 2),
+        "checkpoint_cpu_ms": round(statistics.median(checkpoint_cpu_ms), 1),
+        "checkpoint_percent": round(100 * later_bytes / first_bytes, 2),
         "judge_ms": round(statistics.median(judged), 1),
     }
     print(json.dumps(result, indent=2))

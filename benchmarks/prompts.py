@@ -2,7 +2,8 @@
 
 What is counted is the body of each request as it is sent: messages, schema and tools. The tasks are scripted, so the
 count depends on the prompts and on how often who is asked, and on nothing else. `ratio` is that of models that answer
-in text, as they did when `BEFORE` was counted; `calling_ratio` that of models that make the same calls natively.
+in text, as they did when `BEFORE` was counted; `calling_ratio` that of models that make the same calls natively, and
+`attended_ratio` that of runs with somebody at the terminal, whom calls may ask for leave.
 """
 
 import asyncio
@@ -18,9 +19,11 @@ from earnest.app.model_settings import ModelSettings
 from earnest.app.platform import open_platform
 from earnest.app.settings import Settings
 from earnest.effects.outside.llm.openai_client import written
+from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import Budget
 from earnest.foundation.canonical import JsonObject
+from earnest.runtime.approvals import Person
 from earnest.runtime.order import Grants, request_order
 from earnest.testing.model_server import Behaviour, ModelServer, ReceivedRequest, ScriptedReply, answers, by_prompt
 
@@ -124,13 +127,22 @@ def called(reply: Behaviour) -> ScriptedReply:
     return replace(reply, text="", tools=(*made, *ends), finish="tool_calls")
 
 
-async def characters(script: Script, folder: Path, *, calling: bool) -> Counter[str]:
+class Nobody:
+    """`runtime.approvals.Person`: there, but never asked."""
+
+    async def allows(self, asked: ConfirmationAsked) -> bool:
+        raise AssertionError(asked.wording)
+
+
+async def characters(
+    script: Script, folder: Path, *, calling: bool = False, person: Person | None = None
+) -> Counter[str]:
     executor = script["executor"]
     if calling and isinstance(executor, Sequence):
         script = {**script, "executor": [called(reply) for reply in executor]}
     async with ModelServer(by_prompt(**script)) as server:
         models = ModelSettings(base_url=server.base_url, default="scripted", tool_calls=calling)
-        async with open_platform(Settings(home=folder / "home", models=models)) as platform:
+        async with open_platform(Settings(home=folder / "home", models=models), person=person) as platform:
             run_id = await platform.runs.begin(request_order("do it", BUDGET, folder, Grants()))
             result = await platform.runs.work(run_id)
         assert result.directive is MacroState.ACCEPT, result
@@ -141,14 +153,16 @@ async def characters(script: Script, folder: Path, *, calling: bool) -> Counter[
 
 
 async def main() -> None:
-    counted, calling = {}, 0
+    counted, others = {}, Counter[str]()
     for name, script in TASKS.items():
         with tempfile.TemporaryDirectory() as folder:
-            counted[name] = await characters(script, Path(folder) / "text", calling=False)
-            calling += sum((await characters(script, Path(folder) / "calling", calling=True)).values())
+            counted[name] = await characters(script, Path(folder) / "text")
+            calling = await characters(script, Path(folder) / "calling", calling=True)
+            attended = await characters(script, Path(folder) / "attended", person=Nobody())
+            others += Counter({"calling_ratio": calling.total(), "attended_ratio": attended.total()})
     shown = {name: {"request_characters": sum(by.values()), **by} for name, by in counted.items()}
     total = sum(sum(by.values()) for by in counted.values())
-    ratios = {"ratio": round(total / BEFORE, 3), "calling_ratio": round(calling / BEFORE, 3)}
+    ratios = {"ratio": round(total / BEFORE, 3), **{kind: round(count / BEFORE, 3) for kind, count in others.items()}}
     print(json.dumps({"request_characters": total, **ratios, "tasks": shown}, indent=1))
 
 

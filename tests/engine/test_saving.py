@@ -228,6 +228,22 @@ def test_the_executors_own_script_is_no_check_of_what_it_did(command: str) -> No
     assert check_of(saved([made, looked], criteria=(JUDGED,), evidence=evidence_of(looked, "1 sum.py")))
 
 
+def test_a_call_that_finds_the_same_where_nothing_was_done_is_no_check() -> None:
+    made = record(*write("sum.txt", "42\n"))
+    again = record(
+        ToolCall(tool="shell", args={"command": "python3 -c 'print(sum(map(int, open(\"src\"))))'"}), output="42"
+    )
+    told = saved([made, again], criteria=(CHECKED, JUDGED), evidence=evidence_of(again, "42"))
+    made_check = told.playbook.subtasks[0].criteria[1]
+    assert (made_check.id, told.left_out) == ("C2", ())
+    kept = told.without_idle([made_check])
+    assert (kept.playbook.subtasks[0].criteria, kept.left_out) == ((CHECKED,), ("s1: it greets",))
+    assert told.without_idle([CHECKED]) == told, "what was planned is not ours to strike"
+    alone = saved([made, again], criteria=(JUDGED,), evidence=evidence_of(again, "42"))
+    with pytest.raises(Refused, match="nothing that s1 must reach"):
+        alone.without_idle(alone.playbook.subtasks[0].criteria)
+
+
 def test_what_was_edited_stays_a_parameter() -> None:
     playbook = saved([record(*write("a.txt", "x"))], edits={"calc": "/srv/calc"}).playbook
     assert (playbook.inputs, playbook.edits) == ({"src": "/srv/thing/src"}, {"calc": "/srv/calc"})

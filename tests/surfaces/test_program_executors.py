@@ -71,11 +71,22 @@ def worked(earnest: Earnest, script: str, *options: str, seconds: int = 60) -> E
 def test_a_name_beside_which_nothing_can_be_judged_is_named_with_what_to_do(
     earnest: Earnest, project: Path, script: str, advice: str
 ) -> None:
-    ended = worked(earnest, f"{MEND}; {script}")
+    seen = project.parent / "seen"
+    ended = worked(earnest, f"{MEND}; {script}; cat >> {seen}")
     assert ended.code == 1
+    assert f"- C1, C2: {advice}" in seen.read_text(), "it is sent back, once for all criteria"
     assert advice in ended.out
     assert "  next   mend what the reasons name, and start again" in ended.out
     assert "a - b" in (project / "calc.py").read_text()
+
+
+@pytest.mark.usefixtures("home")
+def test_a_name_that_is_mended_when_it_is_sent_back_is_accepted(earnest: Earnest, project: Path) -> None:
+    told = 'feedback="$EARNEST_TASK_DIR/feedback.md"; if [ -s "$feedback" ]; then rm calc/CALC.py; fi'
+    ended = worked(earnest, f"{MEND}; [ -e calc/CALC.py ] || touch calc/CALC.py; {told}", "--apply")
+    assert ended.code == 0, ended.out
+    assert "1 round" in ended.out
+    assert "a + b" in (project / "calc.py").read_text()
 
 
 def test_a_program_that_mends_it_is_accepted_and_applied_on_request(earnest: Earnest, project: Path) -> None:

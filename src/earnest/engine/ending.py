@@ -48,7 +48,7 @@ def final_result(seen: Seen, trajectory: Trajectory, detail: str, elapsed_ms: in
         directive=decision.state,
         cause=decision.cause,
         summary=_summary(decision.rationale, detail, len(done), len(planned)) + _judged_only(seen, decision.state),
-        output="\n\n".join(f"[{outcome.subtask_id}]\n{outcome.output}" for outcome in done),
+        output="\n\n".join(f"[{outcome.subtask_id}]\n{outcome.output}" for outcome in done if outcome.output),
         loss=last.loss if last else None,
         gradient=last.quality_gradient if last else 0.0,
         loss_gradient=last.loss_gradient if last else 0.0,

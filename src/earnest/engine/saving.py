@@ -1,7 +1,7 @@
 """An accepted run as a playbook that repeats it with no model."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -30,6 +30,8 @@ from earnest.foundation.errors import Refused
 from earnest.verification.verdict import CriterionVerdict
 
 APPROACH: Final = "recorded"
+TASK: Final = "task"
+"""The scope of criteria of the whole."""
 STEP_S_MIN: Final = 60
 SLOWER: Final = 10
 """A step may take so many times as long as it did."""
@@ -52,6 +54,27 @@ class Saved:
     left_out: tuple[str, ...]
     weaker: tuple[str, ...] = ()
     """In words the criteria that ask for less than in the run, or are left out, as they named what its inputs were."""
+    made: frozenset[tuple[str, str]] = frozenset()
+    """Scope and id of the criteria whose check was made from what a model cited."""
+
+    def without_idle(self, met: Collection[Criterion]) -> "Saved":
+        """Without the made checks that are `met` by no work: such a call measured the inputs, or itself, and no result.
+
+        Raises `Refused("not_saved")` if nothing is left of what a subtask must reach.
+        """
+        left_out: list[str] = []
+
+        def kept(scope: str, criteria: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
+            idle = [one for one in criteria if (scope, one.id) in self.made and one in met]
+            left_out.extend(f"{scope}: {one.text}" for one in idle)
+            return tuple(one for one in criteria if one not in idle)
+
+        subtasks = [replace(one, criteria=kept(one.id, one.criteria)) for one in self.playbook.subtasks]
+        for subtask in subtasks:
+            _check_wanted(subtask.criteria, subtask)
+        whole = kept(TASK, self.playbook.criteria)
+        playbook = replace(self.playbook, criteria=whole, subtasks=tuple(subtasks))
+        return replace(self, playbook=playbook, left_out=(*self.left_out, *left_out))
 
 
 def playbook_of(
@@ -118,6 +141,7 @@ class _Saving:
     today: Today | None
     """Of inputs that a call named: what was found out may hold for what they are today alone."""
     weaker: list[str] = field(default_factory=list)
+    made: set[tuple[str, str]] = field(default_factory=set)
 
     def saved(self, inputs: Mapping[str, str], edits: Mapping[str, str]) -> Saved:
         run, plan = self.run, self.run.seen.plan
@@ -133,16 +157,15 @@ class _Saving:
             budget=PlaybookBudget(time_s=min(BUDGET_S_MAX, max(1, run.request.budget.time_ms // 1000))),
             inputs=dict(inputs),
             edits=dict(edits),
-            criteria=self._criteria("task", plan.task_criteria, run.seen.task_verdicts, everything, left_out),
+            criteria=self._criteria(TASK, plan.task_criteria, run.seen.task_verdicts, everything, left_out),
             subtasks=tuple(self._subtask(subtask, left_out) for subtask in plan.subtasks),
         )
-        return Saved(playbook=playbook, left_out=tuple(left_out), weaker=tuple(self.weaker))
+        return Saved(playbook=playbook, left_out=tuple(left_out), weaker=tuple(self.weaker), made=frozenset(self.made))
 
     def _subtask(self, planned: PlannedSubTask, left_out: list[str]) -> Subtask:
         outcome = self.run.seen.outcomes[planned.id]
         criteria = self._criteria(planned.id, planned.criteria, outcome.verdicts, outcome.calls, left_out)
-        if not any(criterion.required for criterion in criteria):
-            raise _not_saved(f"nothing that {planned.id} must reach can be checked without a model: {planned.intent}")
+        _check_wanted(criteria, planned)
         approach = Approach(id=APPROACH, steps=self._steps(planned.id, outcome.calls))
         return Subtask(
             id=planned.id,
@@ -203,6 +226,7 @@ class _Saving:
             wanted = criterion.check or check
             general = self.today.general(criterion.check) if self.today and criterion.check else wanted
             if general is not None:
+                self.made.update(() if criterion.check else [(scope, criterion.id)])
                 kept.append(
                     replace(criterion, check=general, mode=criterion.mode if criterion.check else Mode.VERIFIABLE)
                 )
@@ -252,6 +276,11 @@ class _Saving:
     def _made(self) -> frozenset[str]:
         changes = (change for record in self.run.seen.records.values() for change in record.changed)
         return frozenset(change.path for change in changes if change.kind is EntryKind.FILE)
+
+
+def _check_wanted(criteria: Iterable[Criterion], subtask: PlannedSubTask | Subtask) -> None:
+    if not any(criterion.required for criterion in criteria):
+        raise _not_saved(f"nothing that {subtask.id} must reach can be checked without a model: {subtask.intent}")
 
 
 def _runs_any(command: str, made: frozenset[str]) -> bool:

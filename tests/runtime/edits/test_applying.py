@@ -13,7 +13,10 @@ from earnest.foundation.errors import Refused, Unavailable
 
 from .scene import PROJECT, RUN, Scene, content, lay_out, mended
 
-STEPS = ("rename", "replace", "unlink", "rmdir", "mkdir", "open", "fsync", "chmod", "fchmod", "utime")
+STEPS = (
+    *("rename", "replace", "unlink", "rmdir", "mkdir", "open", "fsync"),
+    *("chmod", "fchmod", "chown", "utime", "setxattr", "copy_file_range", "pwrite", "ftruncate"),
+)
 """Everything by which applying touches the disk."""
 ANYBODY = 0xFFFFFFFF
 
@@ -52,7 +55,12 @@ def test_a_single_file_is_edited_in_its_place(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "note.txt"]
 
 
-def test_a_file_keeps_its_attributes_and_its_list_of_who_may(scene: Scene) -> None:
+def write(place: Path) -> None:
+    place.write_text("mended\n")
+
+
+@pytest.mark.parametrize("change", [write, Path.unlink])
+def test_a_file_keeps_its_attributes_and_its_list_of_who_may(scene: Scene, change: Callable[[Path], object]) -> None:
     place = scene.original / "calc.py"
     entries = (
         (1, 6, ANYBODY),
@@ -68,10 +76,10 @@ def test_a_file_keeps_its_attributes_and_its_list_of_who_may(scene: Scene) -> No
             os.setxattr(place, name, value)
     except OSError as error:
         pytest.skip(f"this file system keeps none: {error}")
-    scene.work(lambda copy: (copy / "calc.py").write_text("mended\n"))
-    for change in (scene.apply, scene.undo):
-        change()
-        assert {name: os.getxattr(place, name) for name in kept} == kept
+    scene.work(lambda copy: change(copy / "calc.py"))
+    for step in (scene.apply, scene.undo):
+        step()
+        assert not place.exists() or {name: os.getxattr(place, name) for name in kept} == kept
     assert place.read_text() == PROJECT["calc.py"]
 
 
@@ -216,18 +224,47 @@ def _dies_in_child(act: Callable[[], object], call: int) -> bool:
     os._exit(0)
 
 
+def _tell(place: Path, value: bytes) -> None:
+    try:
+        os.setxattr(place, "user.origin", value)
+    except OSError as error:
+        pytest.skip(f"this file system keeps none: {error}")
+
+
+def _all_of(folder: Path) -> dict[str, tuple[object, ...]]:
+    """Every path below a folder with its permission bits, what is told of it and what it holds."""
+    return {
+        str(path.relative_to(folder)): (
+            path.stat().st_mode,
+            {name: os.getxattr(path, name) for name in os.listxattr(path)},
+            path.read_bytes() if path.is_file() else None,
+        )
+        for path in folder.rglob("*")
+    }
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["apply", "undo"])
 def test_killed_at_any_step_all_of_it_or_nothing_is_there_after_the_next_start(
     scene: Scene, tmp_path: Path, what: str
 ) -> None:
-    scene.work(mended)
+    lay_out(scene.original, {"private/old.key": "secret\n", "private/older.key": "secret\n"})
+    told = {"calc.py": b"mended", "docs/old.md": b"gone", "docs/inner": b"gone", "private/old.key": b"gone"}
+    for name, value in told.items():
+        _tell(scene.original / name, value)
+    (scene.original / "private").chmod(0o700)
+
+    def changed(project: Path) -> None:
+        mended(project)
+        shutil.rmtree(project / "private")
+
+    scene.work(changed)
     if what == "undo":
         scene.apply()
     start = tmp_path / "start"
     shutil.copytree(tmp_path / "home", start / "home")
     shutil.copytree(scene.original, start / "calc")
-    at_start = content(scene.original)
+    at_start = _all_of(scene.original)
     call, ends = 0, {}
     while True:
         for name in ("home", "calc"):
@@ -235,7 +272,7 @@ def test_killed_at_any_step_all_of_it_or_nothing_is_there_after_the_next_start(
             shutil.copytree(start / name, tmp_path / name)
         died = _dies_in_child(getattr(scene, what), call)
         scene.recover()
-        found = content(scene.original)
+        found = _all_of(scene.original)
         ends[call] = found
         assert not list(scene.original.rglob(".earnest-*"))
         if not died:

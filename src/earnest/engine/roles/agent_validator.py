@@ -20,7 +20,7 @@ from earnest.engine.messages import (
 )
 from earnest.engine.participant import Participant, Work
 from earnest.engine.run import EngineRun
-from earnest.verification.verdict import Answer, CriterionVerdict, FailureClass, not_verified
+from earnest.verification.verdict import Answer, Cause, CriterionVerdict, FailureClass, not_verified
 
 
 @dataclass(slots=True)
@@ -116,9 +116,14 @@ def _may_correct(fitting: Fitting, result: ExecutionResult, unmet: tuple[Criteri
     """Not after an execution that failed, nor for a validator that broke, nor beyond what the approach names."""
     approach = fitting.order.subtask.approach
     named = fitting.order.corrections_max if approach is None else len(approach.corrections)
-    refuted = any(verdict.answer is Answer.NOT_VERIFIED for verdict in unmet)
+    mendable = any(map(_is_mendable, unmet))
     left = result.attempt <= min(named, fitting.order.corrections_max)
-    return refuted and left and result.status is not SubTaskStatus.FAILED
+    return mendable and left and result.status is not SubTaskStatus.FAILED
+
+
+def _is_mendable(verdict: CriterionVerdict) -> bool:
+    """True for what is wrong with the work. What no validator could tell is no work for the executor."""
+    return verdict.answer is Answer.NOT_VERIFIED or verdict.cause is Cause.EVIDENCE
 
 
 def failure_class_of(verdicts: Iterable[CriterionVerdict]) -> FailureClass | None:
@@ -134,13 +139,15 @@ def _last_failure(calls: tuple[ToolRecord, ...]) -> FailureClass | None:
 
 
 def _correction(result: ExecutionResult, unmet: tuple[CriterionVerdict, ...]) -> CorrectionSignal:
-    """What no validator could tell is no work for the executor."""
-    wrong = tuple(verdict for verdict in unmet if verdict.answer is Answer.NOT_VERIFIED)
+    """All that can be mended; what is wrong with several criteria is told once."""
+    wrong = tuple(filter(_is_mendable, unmet))
+    reasons = dict.fromkeys(verdict.reason for verdict in wrong)
+    named = {reason: ", ".join(verdict.id for verdict in wrong if verdict.reason == reason) for reason in reasons}
     return CorrectionSignal(
         round=result.round,
         subtask_id=result.subtask_id,
         attempt=result.attempt,
-        what_was_wrong=tuple(f"{verdict.id}: {verdict.reason}" for verdict in wrong),
+        what_was_wrong=tuple(f"{ids}: {reason}" for reason, ids in named.items()),
         what_to_do="meet the criteria that are not met, in another way than before",
         failure_class=failure_class_of(wrong),
     )

@@ -109,7 +109,7 @@ class Edits:
         if not parts:
             why = "it was taken back" if standing.is_undone else "it changed nothing else"
             raise Refused("not_applied", f"the change of {run_id} is not applied, and {why}")
-        back = [EditPart(path, inverted(steps, modes), {}) for path, steps, modes in parts]
+        back = [EditPart(path, inverted(steps, marks), {}) for path, steps, marks in parts]
         if found := [path / at for path, steps, _ in back for at in _conflicts(Original(path, run_id), steps)]:
             raise _conflict(found)
         await asyncio.to_thread(self._keep, run_id, back)
@@ -175,11 +175,11 @@ class Edits:
 
     async def _abandon(self, run_id: str, parts: Sequence[EditPart], reason: str) -> None:
         """Take back what was done of it; what somebody else changed meanwhile is theirs."""
-        for path, steps, modes in parts:
+        for path, steps, marks in parts:
             original = Original(path, run_id)
             ours = [step for step in steps if is_begun(step, original.entry(step.path))]
             await asyncio.to_thread(original.clear, steps)
-            await asyncio.to_thread(original.replace, inverted(ours, modes), self._contents(run_id))
+            await asyncio.to_thread(original.replace, inverted(ours, marks), self._contents(run_id))
         await self._record(run_id, ABANDONED, {"reason": reason})
 
     def _part(self, run_id: str, edit: EditChange, merge: bool) -> EditPart | None:
@@ -202,8 +202,9 @@ class Edits:
         kept = [step for step in steps if step.before is not None and step.before.kind is EntryKind.FILE]
         for step in kept:
             original.keep(step.path, undo_store(self.runs, run_id))
-        modes = {step.path: original.mode(step.path) for step in kept}
-        return EditPart(path=edit.path, steps=tuple(steps), modes=modes) if steps else None
+        plain = (EntryKind.FILE, EntryKind.FOLDER)
+        marks = {step.path: original.marks(step.path) for step in steps if step.before and step.before.kind in plain}
+        return EditPart(path=edit.path, steps=tuple(steps), marks=marks) if steps else None
 
     def _merged(
         self, run_id: str, edit: EditChange, step: EditStep, found: Mapping[str, PathEntry | None]

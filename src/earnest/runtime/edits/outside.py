@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from earnest.effects.ground.durable import sync_file, sync_folder
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.hands.edits.preimage import Preimage, TooMuch, taken
-from earnest.effects.hands.edits.step import EditStep
+from earnest.effects.hands.edits.step import EditStep, FileMarks, Marks, marks_of, marks_to_json
 from earnest.effects.hands.sandbox.private import private_places
 from earnest.engine.facts import OUTCOME
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes
@@ -22,24 +22,23 @@ OUTSIDE: Final = "outside"
 
 
 class EditPart(NamedTuple):
-    """What is replaced at one of the user's paths, and the permission bits that its files had."""
+    """What is replaced at one of the user's paths, and the marks that its files had."""
 
     path: Path
     steps: tuple[EditStep, ...]
-    modes: Mapping[str, int]
+    marks: Marks
 
     def to_json(self) -> JsonObject:
         """The form kept in facts."""
         steps: list[JsonValue] = [step.to_json() for step in self.steps]
-        return {"path": str(self.path), "steps": steps, "modes": dict(self.modes)}
+        return {"path": str(self.path), "steps": steps, "modes": marks_to_json(self.marks)}
 
     @classmethod
     def from_json(cls, value: JsonValue) -> "EditPart":
         """The inverse of `to_json`. Raises `Broken` for anything else."""
         match value:
             case {"path": str(path), "steps": [*steps], "modes": dict(modes)}:
-                kept = {name: mode for name, mode in modes.items() if isinstance(mode, int)}
-                return cls(Path(path), tuple(map(EditStep.from_json, steps)), kept)
+                return cls(Path(path), tuple(map(EditStep.from_json, steps)), marks_of(modes))
         raise Broken("what was to be applied cannot be read")
 
 
@@ -120,9 +119,9 @@ def _changed_since(before: JsonObject) -> JsonObject:
         except OSError:  # the call took our leave to read: what it did there nobody can tell
             unkept.append(str(preimage.path))
             continue
-        modes = {step.path: preimage.modes[step.path] for step in steps if step.path in preimage.modes}
+        marks = {step.path: preimage.marks[step.path] for step in steps if step.path in preimage.marks}
         if steps:
-            parts.append(EditPart(preimage.path, steps, modes).to_json())
+            parts.append(EditPart(preimage.path, steps, marks).to_json())
     return {"changed": parts, "unkept": unkept}
 
 
@@ -136,19 +135,19 @@ def _joined(parts: Sequence[EditPart]) -> Iterator[EditPart]:
     """Several calls at one path are one change: from what stood there first to what stood there last."""
     roots = {part.path for part in parts}
     steps: dict[Path, EditStep] = {}
-    modes: dict[Path, int] = {}
+    marks: dict[Path, FileMarks] = {}
     for part in parts:
         for step in part.steps:
             place = part.path / step.path if step.path else part.path
             first = steps.get(place, step)
             steps[place] = replace(step, before=first.before)
-            if step.path in part.modes and first is step:
-                modes[place] = part.modes[step.path]
+            if step.path in part.marks and first is step:
+                marks[place] = part.marks[step.path]
     for root in sorted(root for root in roots if not roots.intersection(root.parents)):
         below = {place: step for place, step in steps.items() if place.is_relative_to(root)}
         named = {place: _name(place, root) for place in below}
         changed = [replace(below[at], path=named[at]) for at in sorted(below) if below[at].before != below[at].after]
-        kept = {named[place]: mode for place, mode in modes.items() if place in named}
+        kept = {named[place]: one for place, one in marks.items() if place in named}
         if changed:
             yield EditPart(root, tuple(changed), kept)
 

@@ -5,7 +5,7 @@ import contextlib
 import os
 import sys
 import termios
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
@@ -65,6 +65,8 @@ class Terminal:
     def __init__(self) -> None:
         self.still: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
         """Keeps the screen from moving while somebody types; set by whatever moves it."""
+        self.promised: Callable[[PlanReady], Iterable[tuple[str, str]]] = lambda _: ()
+        """What a plan promises, in lines with their style; set by whatever tells of the run."""
         self._turn = asyncio.Lock()
 
     async def allows(self, asked: "ConfirmationAsked") -> bool:
@@ -95,9 +97,7 @@ class Terminal:
         """See `runtime.clarifications.Promisee`."""
         if not is_terminal():
             return ""
-        from earnest.surfaces.cli.lines import plan_lines  # noqa: PLC0415
-
-        question = ["", "This is promised, and so it will be decided:", *(text for text, _ in plan_lines(plan))]
+        question = ["", "This is promised, and so it will be decided:", *(text for text, _ in self.promised(plan))]
         return await self._answer(question, "[Enter] to begin, or say what to strike, change or add > ")
 
     async def _answer(self, question: Sequence[str], prompt: str) -> str:

@@ -14,6 +14,7 @@ from earnest.engine.messages import (
     FinalResult,
     OutcomeSummary,
     PlanDirective,
+    PlannedSubTask,
     PlanningFailed,
     PlanReady,
     Remarked,
@@ -72,14 +73,24 @@ def ending_lines(result: FinalResult) -> list[str]:
 def plan_lines(plan: PlanReady) -> Lines:
     """A plan with what each part must reach, and who decides whether it does."""
     for subtask in plan.subtasks:
-        approach = f" by {subtask.approach.id}" if subtask.approach else ""
-        yield f"{subtask.sequence}. {subtask.id}{approach}: {_cut(subtask.intent)}", ""
+        yield _subtask_line(subtask)
         if subtask.context:
             yield f"   {_cut(subtask.context)}", "dim"
-        yield from (_criterion_line(criterion) for criterion in subtask.criteria)
-    if plan.task_criteria:
+        yield from map(_criterion_line, subtask.criteria)
+    yield from _whole_lines(plan, map(_criterion_line, plan.task_criteria))
+
+
+def _subtask_line(subtask: PlannedSubTask) -> tuple[str, str]:
+    approach = f" by {subtask.approach.id}" if subtask.approach else ""
+    return f"{subtask.sequence}. {subtask.id}{approach}: {_cut(subtask.intent)}", ""
+
+
+def _whole_lines(plan: PlanReady, lines: Iterable[tuple[str, str]]) -> Lines:
+    """Under a heading, those that no part of the plan says as well."""
+    of_parts = {_criterion_line(criterion) for subtask in plan.subtasks for criterion in subtask.criteria}
+    if alone := [line for line in lines if line not in of_parts]:
         yield "the whole:", ""
-        yield from (_criterion_line(criterion) for criterion in plan.task_criteria)
+        yield from alone
 
 
 def _criterion_line(criterion: Criterion) -> tuple[str, str]:
@@ -91,7 +102,13 @@ def _decides(criterion: Criterion) -> str:
     check = criterion.check
     if check is None:
         return "a model, by the records"
-    config = canonical_text(check.config) if check.config else ""
+    match tuple(check.config.values()):
+        case ():
+            config = ""
+        case (str(alone),):
+            config = alone
+        case _:
+            config = canonical_text(check.config)
     return short(f"{check.kind} {config}".strip(), CHECK_CHARACTERS_MAX)
 
 
@@ -123,11 +140,11 @@ OUTPUT_LINES: Final = 3
 
 
 class Teller:
-    """Tells one run. It remembers what criteria say, so that a verdict is told in the criterion's words."""
+    """Tells one run. It remembers what is promised: that is told once, and a verdict in the criterion's words."""
 
     def __init__(self, target_characters: int = LINE_CHARACTERS_MAX) -> None:
         self._target_characters = target_characters
-        self._texts: dict[tuple[str, str], str] = {}
+        self._promised: dict[tuple[str, str], Criterion] = {}
         self._failed_calls: set[str] = set()
 
     def lines_of(self, payload: object) -> Lines:
@@ -135,21 +152,33 @@ class Teller:
         told = self._TOLD.get(type(payload))
         return iter(()) if told is None else told(self, payload)
 
+    def promised(self, plan: PlanReady) -> Lines:
+        """All of a plan, as `plan_lines`; what it promises is not told again when its round begins."""
+        for subtask in plan.subtasks:
+            self._news(subtask.id, subtask.criteria)
+        self._news("", plan.task_criteria)
+        return plan_lines(plan)
+
     def _plan(self, plan: PlanReady) -> Lines:
-        self._learn("", plan.task_criteria)
         kept = f", kept: {', '.join(plan.carried)}" if plan.carried else ""
         yield f"round {plan.round}{kept}", "bold"
         for note in plan.notes:
             yield note, "cyan"
         for subtask in plan.subtasks:
-            self._learn(subtask.id, subtask.criteria)
             if subtask.id not in plan.carried:
-                approach = f" by {subtask.approach.id}" if subtask.approach else ""
-                yield f"{subtask.sequence}. {subtask.id}{approach}: {_cut(subtask.intent)}", ""
+                yield _subtask_line(subtask)
+            yield from self._news(subtask.id, subtask.criteria)
+        yield from _whole_lines(plan, self._news("", plan.task_criteria))
+
+    def _news(self, scope: str, criteria: Iterable[Criterion]) -> list[tuple[str, str]]:
+        """A line for each criterion that was not promised before."""
+        news = [criterion for criterion in criteria if self._promised.get((scope, criterion.id)) != criterion]
+        self._promised |= {(scope, criterion.id): criterion for criterion in news}
+        return [_criterion_line(criterion) for criterion in news]
 
     def _tool_called(self, called: ToolCalled) -> Lines:
         record = called.record
-        told = f"{called.subtask_id}: {record.tool} {short(record.target, self._target_characters)}"
+        told = f"{called.subtask_id}: {record.tool} {short(record.target, self._target_characters)}".rstrip()
         if record.failure:
             self._failed_calls.add(called.key)
             yield f"{told}: {_cut(record.failure.message)}", "red"
@@ -185,13 +214,10 @@ class Teller:
     def _verdicts(self, scope: str, verdicts: Iterable[CriterionVerdict]) -> Lines:
         for verdict in verdicts:
             mark, style = MARKS[verdict.answer]
-            text = self._texts.get((scope, verdict.id), verdict.id)
-            yield f"  {mark} {_cut(text)}", style
+            promised = self._promised.get((scope, verdict.id))
+            yield f"  {mark} {_cut(promised.text if promised else verdict.id)}", style
             if verdict.answer is not Answer.VERIFIED:
                 yield f"    {_cut(verdict.reason)}", style
-
-    def _learn(self, scope: str, criteria: Iterable[Criterion]) -> None:
-        self._texts |= {(scope, criterion.id): criterion.text for criterion in criteria}
 
     _TOLD: Final[Mapping[type, Callable[[Any, Any], Lines]]] = {
         TaskSpec: lambda _, spec: iter([(f"{_cut(spec.intent)}  [{spec.task_class}]", "bold")]),

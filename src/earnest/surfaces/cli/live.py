@@ -95,6 +95,7 @@ class _View:
         with self._console.status("starting") as spinner, self._typed or contextlib.nullcontext():
             ticker = asyncio.get_running_loop().create_task(self._tick(spinner))
             terminal.still = lambda: _stopped(spinner, self._typed)
+            terminal.promised = self._teller.promised
             async for envelope in subscription:
                 if envelope.run_id == self._run_id and type(envelope.payload) not in self._hidden:
                     self._show(envelope)

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from earnest.app.judging import met_by_nothing
 from earnest.app.judging_settings import read_judging_settings
 from earnest.app.orders import Words
 from earnest.app.readers import order_of
+from earnest.contracts.criterion import Criterion
 from earnest.contracts.playbook import Playbook, playbook_to_json
 from earnest.effects.ground.beneath import opened_beneath
 from earnest.effects.ground.clock import SystemClock
@@ -44,28 +45,40 @@ def save_run(worked: EndedRun, words: Words, target: Path) -> list[str]:
         texts=dict(_texts(worked)),
         given=_given(words.inputs.values()),
     )
+    met = _met_by_nothing(saved.playbook, target)
+    saved = saved.without_idle(met)
+    _refuse_empty(saved.playbook, met)
     left_out = [f"left out, since only a model can judge it: {text}" for text in saved.left_out]
     left_out += [f"asked for only as far as it holds for other inputs: {text}" for text in saved.weaker]
     comments = [f"# {printable(short(line, COMMENT_CHARACTERS_MAX))}" for line in left_out]
     head = [f"# Saved from {worked.run_id}, which it repeats with no model.", *comments]
-    draft = target.with_name(f".{target.stem}.{os.getpid()}.yaml")
-    try:
-        with draft.open("x", encoding="utf-8") as file:
-            file.write("\n".join([*head, _yaml(saved.playbook)]))
-        order = order_of(draft, Grants())
-        assert isinstance(order, PlaybookOrder)
-        assert order.playbook == saved.playbook
-        _refuse_empty(order)
+    with _draft(saved.playbook, target, head) as (draft, _):
         os.link(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
     return left_out
 
 
-def _refuse_empty(order: PlaybookOrder) -> None:
+@contextlib.contextmanager
+def _draft(playbook: Playbook, target: Path, head: Iterable[str] = ()) -> Iterator[tuple[Path, PlaybookOrder]]:
+    """The playbook in a file beside `target`, for now, and what is read of it."""
+    draft = target.with_name(f".{target.stem}.{os.getpid()}.yaml")
+    try:
+        with draft.open("x", encoding="utf-8") as file:
+            file.write("\n".join([*head, _yaml(playbook)]))
+        order = order_of(draft, Grants())
+        assert isinstance(order, PlaybookOrder)
+        assert order.playbook == playbook
+        yield draft, order
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _met_by_nothing(playbook: Playbook, target: Path) -> list[Criterion]:
+    with _draft(playbook, target) as (_, order):
+        return asyncio.run(met_by_nothing(order, read_judging_settings()))
+
+
+def _refuse_empty(playbook: Playbook, met: Collection[Criterion]) -> None:
     """A playbook whose steps may do nothing and that is accepted all the same promises nothing."""
-    met = asyncio.run(met_by_nothing(order, read_judging_settings()))
-    playbook = order.playbook
     criteria = [*playbook.criteria, *(one for subtask in playbook.subtasks for one in subtask.criteria)]
     if all(criterion in met for criterion in criteria if criterion.required):
         texts = "; ".join(dict.fromkeys(short(criterion.text, COMMENT_CHARACTERS_MAX) for criterion in met))

@@ -8,12 +8,14 @@ import contextlib
 import hashlib
 import os
 import stat
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from earnest.effects.ground.durable import sync_file, sync_folder
-from earnest.effects.hands.edits.step import OTHER, EditStep
+from earnest.effects.hands.edits.step import OTHER, EditStep, FileMarks
 from earnest.effects.hands.workspace.changes import FOLDER, PathEntry
 from earnest.effects.hands.workspace.copying import copy_file
 from earnest.effects.hands.workspace.tree import EntryKind
@@ -22,7 +24,9 @@ from earnest.foundation.errors import Broken
 
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ORDINARY: Final = 0o644
-_ACCESS: Final = "system.posix_acl_access"
+_PUBLIC: Final = 0o777
+_OWN: Final = 0o700
+_WHO_MAY: Final = frozenset({"system.posix_acl_access", "system.posix_acl_default"})
 
 
 class Original:
@@ -50,9 +54,13 @@ class Original:
                 return _entry_of_file(place)
         return OTHER
 
-    def mode(self, path: str) -> int:
-        """The permission bits of the file at a path."""
-        return stat.S_IMODE(self._place(path).lstat().st_mode)
+    def marks(self, path: str) -> FileMarks:
+        """Those of the file or folder at a path: not what its content was worth, such as a program's capabilities."""
+        place = self._place(path)
+        named = os.listxattr(place, follow_symlinks=False) if hasattr(os, "listxattr") else ()
+        kept = [name for name in named if name.startswith("user.") or name in _WHO_MAY]
+        told = {name: b64encode(os.getxattr(place, name, follow_symlinks=False)).decode() for name in kept}
+        return FileMarks(mode=stat.S_IMODE(place.lstat().st_mode), attributes=told)
 
     def keep(self, path: str, folder: Path) -> None:
         """Copy the file at a path into `folder`, under its digest. Raises `Broken` if it changes meanwhile."""
@@ -85,6 +93,9 @@ class Original:
             self._remove(step)
         for at, step in waiting:
             self._bring(at, step)
+        for step in steps:  # a folder that may not be written to is filled first
+            if step.marks and step.after is not None and step.after.kind is EntryKind.FOLDER:
+                _mark(self._place(step.path), step.marks)
         for folder in {self._place(step.path).parent for _, step in waiting}:
             if folder.is_dir():
                 sync_folder(folder)
@@ -125,9 +136,8 @@ class Original:
         if _entry_of_file(beside).digest != step.after.digest:
             raise Broken(f"{step.path or self._path.name}: the kept content is not what it was")
         is_file = place.is_file() and not place.is_symlink()
-        if is_file:
-            _keep_attributes(place, beside)
-        beside.chmod(_mode(step, place.lstat().st_mode if is_file else None))
+        marks = step.marks or _marks(step.after, self.marks(step.path) if is_file else FileMarks(mode=_ORDINARY))
+        _mark(beside, marks)
         if os.geteuid() == 0:
             owner = (place if is_file else folder).lstat()
             os.chown(beside, owner.st_uid, owner.st_gid)
@@ -150,7 +160,7 @@ class Original:
         if step.after is None:
             return
         if step.after.kind is EntryKind.FOLDER:
-            place.mkdir(parents=True, exist_ok=True)
+            place.mkdir(step.marks.mode | _OWN if step.marks else _PUBLIC, parents=True, exist_ok=True)
             return
         place.parent.mkdir(parents=True, exist_ok=True)
         beside = next(
@@ -164,25 +174,16 @@ def kept_at(folder: Path, digest: str) -> Path:
     return folder / digest.removeprefix("sha256:")
 
 
-def _keep_attributes(former: Path, beside: Path) -> None:
-    """Give the file beside what was told of the former one, and its list of who may; not what its content was worth,
-
-    such as a program's capabilities. Raises `OSError`: nothing has changed then.
-    """
-    if not hasattr(os, "listxattr"):
-        return
-    for name in os.listxattr(former):
-        if name.startswith("user.") or name == _ACCESS:
-            os.setxattr(beside, name, os.getxattr(former, name))
+def _mark(place: Path, marks: FileMarks) -> None:
+    for name, told in marks.attributes.items():
+        os.setxattr(place, name, b64decode(told))
+    place.chmod(marks.mode)
 
 
-def _mode(step: EditStep, former: int | None) -> int:
-    if step.mode is not None:
-        return step.mode
-    assert step.after is not None
-    mode = stat.S_IMODE(former) if former is not None else _ORDINARY
-    readers = (mode & 0o444) >> 2
-    return mode | readers if step.after.executable else mode & ~0o111
+def _marks(after: PathEntry, former: FileMarks) -> FileMarks:
+    """Those of the former file, executable for its readers if what comes is."""
+    readers = (former.mode & 0o444) >> 2
+    return replace(former, mode=former.mode | readers if after.executable else former.mode & ~0o111)
 
 
 def _entry_of_file(place: Path) -> PathEntry:

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.hands.edits.original import Original, kept_at
-from earnest.effects.hands.edits.step import EditStep, entry_of, entry_to_json
+from earnest.effects.hands.edits.step import (
+    EditStep,
+    FileMarks,
+    Marks,
+    entry_of,
+    entry_to_json,
+    marks_of,
+    marks_to_json,
+)
 from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import JsonObject, JsonValue
@@ -24,11 +32,11 @@ class TooMuch(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preimage:
-    """All that stood at and below `path`: by relative path, "" for a file itself; and the files' permission bits."""
+    """All that stood at and below `path`: by relative path, "" for a file itself; and their marks."""
 
     path: Path
     entries: Mapping[str, PathEntry]
-    modes: Mapping[str, int]
+    marks: Marks
 
     def steps(self, hidden: Sequence[Path]) -> tuple[EditStep, ...]:
         """From what stood there to what stands there now. Reads all of it."""
@@ -44,7 +52,7 @@ class Preimage:
     def to_json(self) -> JsonObject:
         """The form kept in a file."""
         entries: dict[str, JsonValue] = {path: entry_to_json(entry) for path, entry in self.entries.items()}
-        return {"path": str(self.path), "entries": entries, "modes": dict(self.modes)}
+        return {"path": str(self.path), "entries": entries, "modes": marks_to_json(self.marks)}
 
     @classmethod
     def from_json(cls, value: JsonValue) -> "Preimage":
@@ -52,8 +60,7 @@ class Preimage:
         match value:
             case {"path": str(path), "entries": dict(entries), "modes": dict(modes)}:
                 read = {name: entry for name, given in entries.items() if (entry := entry_of(given))}
-                kept = {name: mode for name, mode in modes.items() if isinstance(mode, int)}
-                return cls(path=Path(path), entries=read, modes=kept)
+                return cls(path=Path(path), entries=read, marks=marks_of(modes))
         raise Broken("what stood outside the workspace cannot be read")
 
 
@@ -64,7 +71,7 @@ def taken(path: Path, store: Path, tag: str, hidden: Sequence[Path]) -> Preimage
     """
     original, left = Original(path, tag), BYTES_MAX - _size_bytes(store)
     entries: dict[str, PathEntry] = {}
-    modes: dict[str, int] = {}
+    marks: dict[str, FileMarks] = {}
     for at in paths_below(path, hidden):
         if len(entries) >= FILES_MAX:
             raise TooMuch
@@ -72,14 +79,14 @@ def taken(path: Path, store: Path, tag: str, hidden: Sequence[Path]) -> Preimage
         if entry is None:
             continue
         entries[at] = entry
-        if entry.kind is EntryKind.FILE and entry.digest:
-            modes[at] = original.mode(at)
-            if not kept_at(store, entry.digest).exists():
-                left -= entry.size_bytes
-                if left < 0:
-                    raise TooMuch
-                original.keep(at, store)
-    return Preimage(path=path, entries=entries, modes=modes)
+        if entry.digest and entry.kind is not EntryKind.LINK:
+            marks[at] = original.marks(at)
+        if entry.kind is EntryKind.FILE and entry.digest and not kept_at(store, entry.digest).exists():
+            left -= entry.size_bytes
+            if left < 0:
+                raise TooMuch
+            original.keep(at, store)
+    return Preimage(path=path, entries=entries, marks=marks)
 
 
 def paths_below(path: Path, hidden: Sequence[Path]) -> Iterator[str]:

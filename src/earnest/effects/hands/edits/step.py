@@ -1,7 +1,8 @@
 """One path of the user's that a change replaces: what stands there before and after."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from earnest.effects.hands.workspace.changes import Change, PathEntry
 from earnest.effects.hands.workspace.tree import KINDS, EntryKind
@@ -13,20 +14,56 @@ OTHER = PathEntry(kind=EntryKind.FILE, digest="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileMarks:
+    """What a file or folder has beside its content: permission bits, and attributes by name, in base64."""
+
+    mode: int
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> JsonValue:
+        """The form kept in facts."""
+        return [self.mode, dict(self.attributes)] if self.attributes else self.mode
+
+    @classmethod
+    def from_json(cls, value: JsonValue) -> "FileMarks":
+        """The inverse of `to_json`. Raises `Broken` for anything else."""
+        match value:
+            case int(mode):
+                return cls(mode=mode)
+            case [int(mode), dict(attributes)]:
+                return cls(mode=mode, attributes={name: str(told) for name, told in attributes.items()})
+        raise Broken("the recorded permissions of a file cannot be read")
+
+
+Marks: TypeAlias = Mapping[str, FileMarks]
+"""Those of several files, by path."""
+
+
+def marks_to_json(marks: Marks) -> JsonObject:
+    """The form kept in facts."""
+    return {path: one.to_json() for path, one in marks.items()}
+
+
+def marks_of(value: Mapping[str, JsonValue]) -> Marks:
+    """The inverse of `marks_to_json`. Raises `Broken` for anything else."""
+    return {path: FileMarks.from_json(one) for path, one in value.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EditStep:
     """`path` is relative to the edit's original, empty for the original itself if that is a file. None: nothing there.
 
-    `mode`: the permission bits that the file gets; None keeps those of what it replaces, or gives ordinary ones.
+    `marks`: what the file gets; None keeps that of what it replaces, or gives what is ordinary.
     """
 
     path: str
     before: PathEntry | None
     after: PathEntry | None
-    mode: int | None = None
+    marks: FileMarks | None = None
 
-    def inverse(self, mode: int | None) -> "EditStep":
-        """The step back, to a file with these permission bits."""
-        return EditStep(path=self.path, before=self.after, after=self.before, mode=mode)
+    def inverse(self, marks: FileMarks | None) -> "EditStep":
+        """The step back, to a file with these."""
+        return EditStep(path=self.path, before=self.after, after=self.before, marks=marks)
 
     def to_json(self) -> JsonObject:
         """The form kept in facts."""
@@ -34,15 +71,16 @@ class EditStep:
             "path": self.path,
             "before": entry_to_json(self.before),
             "after": entry_to_json(self.after),
-            "mode": self.mode,
+            "mode": self.marks.to_json() if self.marks else None,
         }
 
     @classmethod
     def from_json(cls, value: JsonValue) -> "EditStep":
         """The inverse of `to_json`. Raises `Broken` for anything else."""
         match value:
-            case {"path": str(path), "before": before, "after": after, "mode": int() | None as mode}:
-                return cls(path=path, before=entry_of(before), after=entry_of(after), mode=mode)
+            case {"path": str(path), "before": before, "after": after, "mode": marks}:
+                read = None if marks is None else FileMarks.from_json(marks)
+                return cls(path=path, before=entry_of(before), after=entry_of(after), marks=read)
         raise Broken("a recorded step of an edit cannot be read")
 
 
@@ -76,9 +114,9 @@ def conflicts(steps: Iterable[EditStep], found: Mapping[str, PathEntry | None]) 
     )
 
 
-def inverted(steps: Iterable[EditStep], modes: Mapping[str, int]) -> tuple[EditStep, ...]:
-    """The steps back; `modes` are the permission bits that the files had."""
-    return tuple(step.inverse(modes.get(step.path)) for step in steps)
+def inverted(steps: Iterable[EditStep], marks: Marks) -> tuple[EditStep, ...]:
+    """The steps back; `marks` are those that the files had."""
+    return tuple(step.inverse(marks.get(step.path)) for step in steps)
 
 
 def with_content(step: EditStep, digest: str, size_bytes: int) -> EditStep:

@@ -31,8 +31,9 @@ market-day: $(VENV)/dev.stamp ## a day in the market: honest, careless and lying
 # Each test process, and each that it starts, would compile everything anew where the environment forbids to keep that.
 test test-slow: export PYTHONDONTWRITEBYTECODE =
 
+# Two workers a core: while one waits for programs, servers and deadlines, another works.
 test: $(VENV)/dev.stamp ## run every test that is not slow
-	@$(BIN)/pytest -m "not slow" -n 2 --dist loadfile
+	@$(BIN)/pytest -m "not slow" -n 4 --dist loadfile
 
 test-slow: $(VENV)/dev.stamp ## run the slow tests: kills, floods, big stores
 	@$(BIN)/pytest -m slow -n 2 --dist loadfile

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import shutil
 import signal
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, settings
 
 import postgresql
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.ground.storage import postgresql_session, sqlite
+from earnest.effects.ground.storage import postgresql_session, schema, sqlite
 from earnest.effects.ground.storage.driver import connect_writer
 from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.ground.storage.postgresql import PostgresqlWriting
@@ -44,11 +45,28 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _books_that_do_not_wait_for_the_disk() -> Iterator[None]:
-    """Books in files are not synced: no test takes the power away, and a killed process loses nothing."""
+def _books_that_begin_quickly() -> Iterator[None]:
+    """Books in files are not synced: no test takes the power away, and a killed process loses nothing.
+
+    Their tables are made once by each script; empty books after that are copies, page by page.
+    """
+    run, made = schema._run, dict[str, sqlite3.Connection]()
+
+    def run_once(connection: sqlite3.Connection, script: str) -> None:
+        if schema.revision_of(connection) is not None:
+            run(connection, script)
+            return
+        if script not in made:
+            made[script] = sqlite3.connect(":memory:", check_same_thread=False)
+            run(made[script], script)
+        made[script].backup(connection)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sqlite, "connect_writer", lambda path, **_: connect_writer(path, is_durable=False))
+        patch.setattr(schema, "_run", run_once)
         yield
+    for connection in made.values():
+        connection.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,6 +10,7 @@ import pytest
 
 from earnest.client.credentials import Credentials, load_credentials, save_credentials
 from earnest.testing.served import PROGRAM, RefusedByPlatform, ServedPlatform, served
+from surfaces.conftest import Earnest
 
 ENVIRONMENT = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
 
@@ -74,18 +75,18 @@ def test_an_agent_comes_to_its_keys_by_commands_alone(platform: ServedPlatform, 
     assert "handle_taken" in keys({**by_key, "EARNEST_KEY": ""}, "register", "maya", exit_code=3)
 
 
-def test_registering_does_not_overwrite_a_key(tmp_path: Path) -> None:
+def test_registering_does_not_overwrite_a_key(earnest: Earnest, home: Path) -> None:
     old = Credentials(handle="maya", url="https://one.example", key="ern_live_x")
-    save_credentials(tmp_path, old)
-    told = keys({"EARNEST_HOME": str(tmp_path)}, "register", "maya", "--url", "https://two.example", exit_code=3)
-    assert "maya has a key already" in told
-    assert load_credentials(tmp_path, "maya") == old
+    save_credentials(home, old)
+    ended = earnest("keys", "register", "maya", "--url", "https://two.example")
+    assert ended.code == 3
+    assert "maya has a key already" in ended.err
+    assert load_credentials(home, "maya") == old
 
 
 @pytest.mark.parametrize("handle", ["../maya", "Maya", "", "-"])
-def test_what_is_no_handle_makes_no_folder(handle: str, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    keys({"EARNEST_HOME": str(home)}, "register", "--url", "http://127.0.0.1:9", "--", handle, exit_code=3)
+def test_what_is_no_handle_makes_no_folder(handle: str, earnest: Earnest, tmp_path: Path) -> None:
+    assert earnest("keys", "register", "--url", "http://127.0.0.1:9", "--", handle).code == 3
     assert list(tmp_path.rglob("*")) == []
 
 
@@ -98,8 +99,15 @@ def test_what_is_no_handle_makes_no_folder(handle: str, tmp_path: Path) -> None:
     ],
 )
 def test_a_key_that_cannot_be_kept_is_not_made(
-    arguments: tuple[str, ...], key: str, message: str, tmp_path: Path
+    arguments: tuple[str, ...],
+    key: str,
+    message: str,
+    earnest: Earnest,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    save_credentials(tmp_path, Credentials(handle="maya", url="http://127.0.0.1:9", key="ern_live_x"))
-    environment = {"EARNEST_HOME": str(tmp_path), "EARNEST_KEY": key}
-    assert message in keys(environment, "new", "--save", *arguments, exit_code=3)
+    save_credentials(home, Credentials(handle="maya", url="http://127.0.0.1:9", key="ern_live_x"))
+    monkeypatch.setenv("EARNEST_KEY", key)
+    ended = earnest("keys", "new", "--save", *arguments)
+    assert ended.code == 3
+    assert message in ended.err

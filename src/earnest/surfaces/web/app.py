@@ -121,7 +121,7 @@ def create_app(
     served = served_router(app, url=url, terms=market.terms, quotas=quotas)
     dashboard = dashboard_router(place, mailer, limits, lambda: streams.is_ending)
     for router in (documents, health_router(readiness or {}, metrics), served, dashboard):
-        app.router.routes.extend(_routes(router, ""))
+        app.router.routes.extend(router.routes)  # at the root and in no document, they need neither prefix nor id
     refuse_in_problems(app)
     house = House(
         market=market,

@@ -7,7 +7,6 @@ import sys
 import threading
 from pathlib import Path
 
-import uvicorn
 from mcp.server import MCPServer
 from mcp_types import ToolAnnotations
 
@@ -68,6 +67,8 @@ if __name__ == "__main__":
     if sys.argv[1] == "stdio":
         server.run("stdio")
     else:
+        import uvicorn
+
         listener = socket.socket(fileno=int(sys.argv[1]))  # nobody else can take its port meanwhile
         config = uvicorn.Config(server.streamable_http_app(), log_level="critical")
         uvicorn.Server(config).run(sockets=[listener])

@@ -183,7 +183,7 @@ class PostgresqlSession:
         self.connection.prepare_threshold = None
 
     def planned(self, sql: str, values: str = "", types: str = "") -> str:
-        """A statement of ours with its values, of which the server keeps the plan; of these types, if it must be told."""
+        """A statement of ours with its values, of which the server keeps the plan; of these types, if told."""
         name = self._plans.get(types + sql)
         if name is None:
             name = f"plan_{len(self._plans)}"

@@ -45,7 +45,9 @@ def _workers(count: int, home: Path, environment: Mapping[str, str]) -> Iterator
     command = [*PROGRAM, "worker", "--kinds", "verify", "--json", "--home", str(home)]
     begun = [subprocess.Popen(command, stdout=subprocess.PIPE, env=dict(environment)) for _ in range(count)]
     try:
-        assert all([one.stdout is not None and one.stdout.readline() for one in begun])
+        for one in begun:
+            assert one.stdout is not None
+            assert one.stdout.readline(), "it did not begin"
         yield
     finally:
         for one in begun:
@@ -63,8 +65,10 @@ async def _round(pairs: list[tuple[Asking, Asking]]) -> float:
 
     async def judged(seller: Asking, claim: str) -> None:
         await seller.ask("POST", f"/claims/{claim}/evidence", WORK)
-        while (await seller.ask("GET", f"/claims/{claim}"))["state"] != "released":
+        while True:
             await asyncio.sleep(LOOK_S)
+            if (await seller.ask("GET", f"/claims/{claim}"))["state"] == "released":
+                return
 
     claims = [await claimed(*pair) for pair in pairs]
     start = time.perf_counter()

@@ -104,8 +104,8 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, jobs: int) -> Iterator[Served]:
-    """A platform in a process of its own, with so many jobs in its books."""
+def served(folder: Path, jobs: int, address: str = "") -> Iterator[Served]:
+    """A platform in a process of its own, with so many jobs in its books: a file, or those of a server."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         descriptor = listening.fileno()
         program = [
@@ -114,6 +114,7 @@ def served(folder: Path, jobs: int) -> Iterator[Served]:
             str(folder),
             str(jobs),
             str(descriptor),
+            address,
         ]
         with subprocess.Popen(program, pass_fds=(descriptor,), stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
@@ -129,7 +130,7 @@ def _request(path: str, **headers: str) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-async def _rates(server: Served) -> dict[str, float]:
+async def rates(server: Served) -> dict[str, float]:
     """Answers per second, and shares of the bare route's; by the clock and by the server's own CPU time.
 
     Rounds are short and take turns, so that a neighbour on the machine disturbs all sides alike.
@@ -162,7 +163,7 @@ def main() -> None:
             served(Path(folder), jobs) as server,
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
-            found[f"jobs_{jobs}"] = runner.run(_rates(server))
+            found[f"jobs_{jobs}"] = runner.run(rates(server))
     few, many = found[f"jobs_{SIZES[0]}"], found[f"jobs_{SIZES[-1]}"]
     for name in ("home_percent", "unchanged_percent"):
         found[name] = min(each[name] for each in (few, many))

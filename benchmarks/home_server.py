@@ -1,22 +1,29 @@
-"""The server that `home.py` asks: a platform with many jobs in its books, and a bare route, in one process."""
+"""The server that `home.py` asks: a platform with many jobs in its books, and a bare route, in one process.
+
+With an address it is one of PostgreSQL, for both.
+"""
 
 import asyncio
+import contextlib
 import itertools
 import json
 import socket
 import sqlite3
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import uvicorn
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
 from earnest.effects.ground.clock import SystemChance, SystemClock
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.ground.storage.rows import row_json
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.outside.artifacts.store import ArtifactStore
@@ -106,21 +113,28 @@ def _claim(number: int, now_ms: int, state: ClaimState) -> Claim:
     )
 
 
-def _fill(path: Path, jobs: int, now_ms: int) -> None:
+def _fill(books: Books, jobs: int, now_ms: int) -> None:
     """Rows in bulk, as facts would have made them."""
-    with sqlite3.connect(path) as books:
-        books.execute("PRAGMA synchronous = OFF")
-        _insert(books, "jobs", (row_json(_job(number, now_ms)) for number in range(jobs)))
+    with contextlib.closing(_connected(books)) as connection, connection as filled:
+        if isinstance(books, Path):
+            filled.execute("PRAGMA synchronous = OFF")
+        _insert(filled.cursor(), "jobs", (row_json(_job(number, now_ms)) for number in range(jobs)))
         done = (number for number in range(jobs) if number % OPEN_OF == 1)
-        _insert(books, "claims", (row_json(_claim(number, now_ms, ClaimState.RELEASED)) for number in done))
-    books.close()
+        _insert(filled.cursor(), "claims", (row_json(_claim(number, now_ms, ClaimState.RELEASED)) for number in done))
 
 
-def _insert(books: sqlite3.Connection, table: str, rows: Iterator[object]) -> None:
+def _connected(books: Books) -> Any:
+    """What the library of each engine gives."""
+    return (
+        sqlite3.connect(books, check_same_thread=False) if isinstance(books, Path) else psycopg.connect(books.address)
+    )
+
+
+def _insert(cursor: Any, table: str, rows: Iterator[Mapping[str, Any]]) -> None:
     first = next(rows)
-    assert isinstance(first, dict)
-    sql = f"INSERT INTO {table} ({', '.join(first)}) VALUES ({', '.join('?' * len(first))})"
-    books.executemany(sql, (tuple(row.values()) for row in itertools.chain([first], rows)))  # type: ignore[attr-defined]
+    mark = "?" if isinstance(cursor, sqlite3.Cursor) else "%s"
+    sql = f"INSERT INTO {table} ({', '.join(first)}) VALUES ({', '.join([mark] * len(first))})"
+    cursor.executemany(sql, (tuple(row.values()) for row in itertools.chain([first], rows)))
 
 
 def _people(transaction: Transaction, now_ms: int) -> None:
@@ -170,26 +184,30 @@ async def _build_us(database: Database, clock: SystemClock) -> float:
     return statistics.quantiles(took, n=10)[0]
 
 
-def _bare(path: Path) -> FastAPI:
+def _bare(books: Books) -> FastAPI:
     """The least that a route with a read can be."""
     app = FastAPI(openapi_url=None)
-    books = sqlite3.connect(path, check_same_thread=False)
+    connection = _connected(books)
+    if not isinstance(books, Path):
+        connection.autocommit = True
+    sql = f"SELECT handle FROM accounts WHERE id = {'?' if isinstance(books, Path) else '%s'}"
 
     @app.get("/bare")
     async def bare() -> dict[str, object]:
-        (handle,) = books.execute("SELECT handle FROM accounts WHERE id = ?", (WORKER,)).fetchone()
+        (handle,) = connection.execute(sql, (WORKER,)).fetchone()
         return {"handle": handle}
 
     return app
 
 
 def main() -> None:
-    folder, jobs, descriptor = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    path, clock = folder / "books.sqlite", SystemClock()
+    folder, jobs, descriptor, address = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+    books: Books = ServerBooks(address, folder) if address else folder / "books.sqlite"
+    clock = SystemClock()
     now_ms = clock.now_ms() // 1_000 * 1_000
-    Database.open(path, clock).close()
-    _fill(path, jobs, now_ms)
-    database = Database.open(path, clock)
+    Database.open(books, clock).close()
+    _fill(books, jobs, now_ms)
+    database = Database.open(books, clock)
     database.write_sync(lambda transaction: _people(transaction, now_ms))
     registry = Registry()
     market = Market(
@@ -201,7 +219,7 @@ def main() -> None:
         web=Web(clock),
     )
     platform = create_app(market, HASHING, quotas=Quotas(home=Quota(name="home", count=10**9, window_s=1)))
-    bare = _bare(path)
+    bare = _bare(books)
 
     async def either(scope: Scope, receive: Receive, send: Send) -> None:
         await (bare if scope.get("path") == "/bare" else platform)(scope, receive, send)

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.known_rows import Sought
+from earnest.effects.ground.storage.known_rows import Ahead, Sought
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.rows import Rows
 from earnest.effects.ground.storage.transaction import Transaction
@@ -137,16 +137,18 @@ class Desk:
         keyed: Keyed | None = None,
         prepare: Callable[[], Awaitable[Act]] | None = None,
         status: int = 200,
+        ahead: Ahead = (),
     ) -> StoryResponse:
         """Do it once and answer; a second request with the same key waits for the first and gets its answer.
 
-        `prepare` is what cannot be done in a transaction (models, sandboxes, networks); it gives the act. What the
-        rules refuse is raised as `Refused` where there is no key, else answered and kept. Raises `Refused`:
-        `idempotency_key_conflict`, `idempotency_in_progress`, and what is never kept (`NOT_KEPT`).
+        `prepare` is what cannot be done in a transaction (models, sandboxes, networks); it gives the act. `ahead` is
+        what that will look for, as far as it is known. What the rules refuse is raised as `Refused` where there is no
+        key, else answered and kept. Raises `Refused`: `idempotency_key_conflict`, `idempotency_in_progress`, and what
+        is never kept (`NOT_KEPT`).
         """
         if keyed is None:
             act = act if prepare is None else await prepare()
-            return await self._write(caller, act, None, status)
+            return await self._write(caller, act, None, status, ahead)
         reply_id = keyed.reply_id
         while (running := self._running.get(reply_id)) is not None:
             await asyncio.wait([running], timeout=TWIN_WAIT_S)
@@ -160,7 +162,7 @@ class Desk:
                 if kept is not None:
                     return kept
                 act = await prepare()
-            return await self._write(caller, act, keyed, status)
+            return await self._write(caller, act, keyed, status, ahead)
         except Refused as refused:
             if refused.code in NOT_KEPT:
                 raise
@@ -194,7 +196,7 @@ class Desk:
                 return dropped
 
     def _write(
-        self, caller: Caller | None, act: Act | None, keyed: Keyed | None, status: int
+        self, caller: Caller | None, act: Act | None, keyed: Keyed | None, status: int, ahead: Ahead = ()
     ) -> Awaitable[StoryResponse]:
         now_ms = self.now_ms()
 
@@ -207,7 +209,8 @@ class Desk:
                 _keep(entry, keyed, status, {**body, **dict.fromkeys(entry.shown)})
             return StoryResponse(status=status, body={**body, **entry.shown})
 
-        ahead = () if keyed is None else (Sought(lookup=_REPLIES.lookup, keys=(keyed.reply_id,)),)
+        if keyed is not None:
+            ahead = (*ahead, Sought(lookup=_REPLIES.lookup, keys=(keyed.reply_id,)))
         return self.database.write(write, ahead=ahead)
 
     async def _keep_refusal(self, caller: Caller | None, keyed: Keyed, refused: Refused) -> StoryResponse:

@@ -11,8 +11,8 @@ ROUTE = os.environ["KILLED_AFTER"]
 committed = Desk._write
 
 
-async def write_and_die(self: Desk, caller: Any, act: Any, keyed: Any, status: int) -> Any:
-    answer = await committed(self, caller, act, keyed, status)
+async def write_and_die(self: Desk, caller: Any, act: Any, keyed: Any, status: int, ahead: Any = ()) -> Any:
+    answer = await committed(self, caller, act, keyed, status, ahead)
     if keyed is not None and keyed.route == ROUTE:
         os.kill(os.getpid(), signal.SIGKILL)
     return answer

@@ -12,6 +12,7 @@ from typing import Any, Final
 from earnest.contracts.criterion import Criterion, no_check_faults, read_criteria
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import NodeReader as SpecReader
+from earnest.effects.ground.storage.known_rows import Sought
 from earnest.effects.ground.storage.leases import FREE
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, canonical_text
@@ -75,6 +76,8 @@ class Judging(WaitingWork):
 
 def give_verdict(entry: StoryContext, terms: Terms, judged: Submission, verdict: Mapping[str, Any]) -> JsonObject:
     """Record a verdict and all that follows from it. One on a revision that is no longer the newest changes nothing."""
+    wanted = Sought(SUBMISSIONS.lookup, (judged.id,)), Sought(CLAIMS.lookup, (judged.claim_id,))
+    entry.transaction.link.look(wanted)
     submission = SUBMISSIONS.find(entry.transaction, judged.id)
     claim = CLAIMS.find(entry.transaction, judged.claim_id)
     is_newest = claim.state is ClaimState.SUBMITTED and claim.evidence_root == submission.root and not claim.verdict

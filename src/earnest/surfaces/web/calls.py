@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
@@ -33,7 +33,7 @@ from earnest.identity.secret import KeyedHash
 from earnest.journal.notary import Notary
 from earnest.runtime.desk import Act, Keyed, StoryResponse, keyed_by
 from earnest.runtime.market.doorkeeper import Doorkeeper
-from earnest.runtime.market.market import Market
+from earnest.runtime.market.market import Market, sought
 from earnest.surfaces.web.problems import problem
 from earnest.verification.strict_json import NotStrictJson, check_members, strict_json
 
@@ -83,6 +83,8 @@ class Call:
     """The cookie that proved it, where one did."""
     wrong_key: Refused | None = None
     """Why what was shown proves nothing. An address that is not there, or takes another method, says so first."""
+    named: Mapping[str, str] = field(default_factory=dict)
+    """What the path names, by the words of its template."""
     route: str = ""
     """The path's template; empty where no route takes it."""
     body: object = _NO_BODY
@@ -117,7 +119,9 @@ class Call:
         """
         is_optional = optional or self.method != "POST" or self.route.removeprefix(API) in KEY_OPTIONAL
         keyed = self._keyed(needed=not is_optional)
-        answer = await self.market.desk.perform(self.caller, act, keyed=keyed, prepare=prepare, status=status)
+        answer = await self.market.desk.perform(
+            self.caller, act, keyed=keyed, prepare=prepare, status=status, ahead=sought(self.named)
+        )
         response = self._refusal(answer) if answer.refusal else rendered(answer.body, answer.status)
         if answer.replayed:
             response.headers["Idempotency-Replayed"] = "true"
@@ -228,7 +232,7 @@ class _WithKey(SecurityBase):
 async def _taken(request: Request, *, needs_key: bool, is_raw: bool = False) -> Call:
     call: Call = request.scope[CALL]
     route = request.scope["route"]
-    call.route = route.path
+    call.route, call.named = route.path, request.path_params
     if call.wrong_key is not None or (needs_key and call.caller is None):
         _ = call.me
     if call.query:

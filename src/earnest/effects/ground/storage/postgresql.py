@@ -108,15 +108,18 @@ class PostgresqlReading(_Link):
     """A connection that reads."""
 
     def begin(self) -> None:
-        """See `ReadLink.begin`."""
+        """See `ReadLink.begin`. It goes with the first question."""
         with told():
-            self.session.connection.execute(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            while self.session.connection.pgconn.get_result():  # of the end before
+                pass
+        self.session.waiting.add("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def end(self) -> None:
-        """See `ReadLink.end`."""
+        """See `ReadLink.end`. Nobody waits for the answer."""
+        self.session.waiting.drop()
         if self.session.connection.info.transaction_status is not TransactionStatus.IDLE:
             with told():
-                self.session.connection.execute(b"ROLLBACK")
+                self.session.connection.pgconn.send_query(b"ROLLBACK")
 
     def check(self, schema: Schema) -> None:
         """See `ReadLink.check`."""

@@ -44,6 +44,9 @@ VALUES_MAX: Final = 32_000
 _QUOTED: Final = re.compile(r"'(?:[^']|'')*'")
 PREPARED_MAX: Final = 100
 """Parameters of a statement that the server may keep prepared."""
+PLANS_MAX: Final = 200
+"""Statements of a connection that the server keeps for the values of a message."""
+_TYPES: Final = {int: "bigint", bool: "bigint", float: "double precision", bytes: "bytea"}
 _UNDER_WAY: Final = frozenset({TransactionStatus.INTRANS, TransactionStatus.INERROR})
 
 
@@ -115,7 +118,7 @@ class PostgresqlSession:
             self.waiting.add(sql, parameters)
             return LaterCursor(self._settled_last)
         if self.waiting:
-            return self.send(spelled_out(sql, parameters, self.waiting.spelled))
+            return self.send(self._with_values(sql, parameters))
         text, names = numbered(sql)
         values = [parameters[name] for name in names] if not isinstance(parameters, Sequence) else parameters
         with told():
@@ -179,14 +182,14 @@ class PostgresqlSession:
         """Choose here which plans the server keeps. The library would drop all of them with each rollback."""
         self.connection.prepare_threshold = None
 
-    def planned(self, sql: str, values: str = "") -> str:
-        """A statement of ours with its values, of which the server keeps the plan."""
-        name = self._plans.get(sql)
+    def planned(self, sql: str, values: str = "", types: str = "") -> str:
+        """A statement of ours with its values, of which the server keeps the plan; of these types, if told."""
+        name = self._plans.get(types + sql)
         if name is None:
             name = f"plan_{len(self._plans)}"
             with told():
-                self.connection.execute(f"PREPARE {name} AS {sql}".encode())
-            self._plans[sql] = name
+                self.connection.execute(f"PREPARE {name}{types} AS {sql}".encode())
+            self._plans[types + sql] = name
         return f"EXECUTE {name}({values})" if values else f"EXECUTE {name}"
 
     def status_of(self, *statements: str) -> str | None:
@@ -204,6 +207,16 @@ class PostgresqlSession:
         """Have all that waits sent."""
         if self.waiting:
             self.send()
+
+    def _with_values(self, sql: str, parameters: SqlParameters) -> str:
+        """Any statement with its values in it; the server keeps the plans of the first that come."""
+        text, names = numbered(sql)
+        values = [parameters[name] for name in names] if not isinstance(parameters, Sequence) else parameters
+        types = f"({', '.join([_TYPES.get(type(value), 'unknown') for value in values])})" if values else ""
+        is_known = types + text in self._plans
+        if is_known or (len(values) < PREPARED_MAX and len(self._plans) < PLANS_MAX and _is_allowed(sql)):
+            return self.planned(text, ", ".join(map(self.waiting.spelled, values)), types)
+        return spelled_out(sql, parameters, self.waiting.spelled)
 
     def _settled_last(self) -> int:
         return self.send().rowcount if self.waiting else 0

@@ -7,10 +7,11 @@ import pytest
 
 from earnest.contracts.spec import Acceptance
 from earnest.market.claims import ending, judgement, working
-from earnest.market.claims.claim import TERMINAL, Claim, ClaimState, is_approaching, is_overdue
+from earnest.market.claims.claim import TERMINAL, Claim, ClaimState, is_overdue
 from earnest.market.claims.clock import clock
 from earnest.market.claims.deadlines import OPERATOR_ASKED, deadline, with_wake
 from earnest.market.claims.moving import ClaimTransition
+from earnest.market.homes.priority import due_soon_at_ms
 from earnest.verification.verdict import Answer
 
 from .claims import DAY_MS, HOUR_MS, NOW, SELLER, TERMS, claim_in, disputed, opened, submitted
@@ -178,12 +179,12 @@ def test_money_and_reviews_wake_a_claim_that_has_ended() -> None:
     assert with_wake(replace(cleared, reviews_published_at_ms=NOW)).wake_ms is None
 
 
-def test_overdue_and_approaching_are_exact_to_the_second() -> None:
+def test_overdue_and_due_soon_are_exact_to_the_second() -> None:
     claim = opened(work_s=100)
     flags = {
         left: (
             is_overdue(claim, NOW + (100 - left) * 1_000),
-            is_approaching(claim, NOW + (100 - left) * 1_000),
+            NOW + (100 - left) * 1_000 >= due_soon_at_ms(claim),
         )
         for left in (26, 25, 24, 1, 0, -1)
     }
@@ -192,7 +193,7 @@ def test_overdue_and_approaching_are_exact_to_the_second() -> None:
         25: (False, False),
         24: (False, True),
         1: (False, True),
-        0: (True, False),
-        -1: (True, False),
+        0: (True, True),
+        -1: (True, True),
     }
     assert not is_overdue(submitted(), NOW + 90 * DAY_MS)

@@ -10,10 +10,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from earnest.foundation.errors import Refused
 from earnest.market.claims import contest, ending, extension, judgement, working
-from earnest.market.claims.claim import TERMINAL, WORKING, Actor, ClaimState, is_approaching, is_overdue
+from earnest.market.claims.claim import TERMINAL, WORKING, Actor, ClaimState, is_overdue
 from earnest.market.claims.clock import clock
 from earnest.market.claims.deadlines import with_wake
 from earnest.market.claims.moving import ClaimTransition
+from earnest.market.homes.priority import due_soon_at_ms
 
 from .claims import CRITERIA, NOW, SELLER, TERMS, a_job
 from .paper import AMOUNT, DAY, HOUR, Paper
@@ -265,7 +266,7 @@ class ClaimAndPaper(RuleBasedStateMachine):
             assert (claim.start_at_ms, claim.due_at_ms) == (NOW + paper.begun * 1_000, NOW + paper.due * 1_000)
             assert is_overdue(claim, self.now_ms) == (paper.now >= paper.due)
             left = paper.due - paper.now
-            assert is_approaching(claim, self.now_ms) == (left > 0 and 4 * left < paper.due - paper.begun)
+            assert (self.now_ms >= due_soon_at_ms(claim)) == (4 * left < paper.due - paper.begun)
         if paper.word in {"submitted", "verified"}:
             assert claim.escalated == paper.told
 

@@ -55,12 +55,6 @@ class Replay:
     states: tuple[MacroState, ...]
 
     @property
-    def first_difference(self) -> int | None:
-        """The first round that is decided differently, from 1; None if none is."""
-        pairs = zip(self.run.states, self.states, strict=False)
-        return next((number for number, (then, now) in enumerate(pairs, start=1) if then is not now), None)
-
-    @property
     def ends_after(self) -> int | None:
         """The round that ends the run; None if it would go on beyond what was recorded, or ended from outside."""
         return len(self.states) if self.states and self.states[-1].ends else None

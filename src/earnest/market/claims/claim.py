@@ -137,10 +137,3 @@ def role_of(claim: Claim, account_id: str, *roles: Actor) -> Actor:
 def is_overdue(claim: Claim, now_ms: int) -> bool:
     """Work is owed, and its deadline has come."""
     return claim.state in WORKING and now_ms >= claim.due_at_ms
-
-
-def is_approaching(claim: Claim, now_ms: int) -> bool:
-    """Work is owed, and less than a quarter of its time is left."""
-    left_s = (claim.due_at_ms - now_ms) // SECOND_MS
-    total_s = (claim.due_at_ms - claim.start_at_ms) // SECOND_MS
-    return claim.state in WORKING and left_s > 0 and 4 * left_s < total_s

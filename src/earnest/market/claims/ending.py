@@ -11,7 +11,6 @@ from earnest.market.terms import Terms
 
 RETRY_FIRST_S: Final = 10
 RETRY_MAX_S: Final = 3_600
-ALARM_TRIES: Final = 5
 
 
 def settled(claim: Claim, now_ms: int, terms: Terms) -> ClaimTransition:
@@ -38,11 +37,6 @@ def settle_failed(claim: Claim, now_ms: int) -> ClaimTransition:
     step = begin(claim, event, Actor.LEDGER, now_ms)
     wait_s = min(RETRY_FIRST_S << min(claim.settle_tries, 16), RETRY_MAX_S)
     return step.taken(replace(claim, settle_tries=claim.settle_tries + 1, settle_at_ms=now_ms + wait_s * SECOND_MS))
-
-
-def is_stuck(claim: Claim) -> bool:
-    """The ledger has failed so often that the operator must know."""
-    return claim.settle_at_ms is not None and claim.settle_tries >= ALARM_TRIES
 
 
 def earnings_cleared(claim: Claim) -> Claim:

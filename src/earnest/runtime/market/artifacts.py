@@ -48,11 +48,6 @@ def media_type_of(header: str) -> str:
     return media_type
 
 
-def owns(reader: BooksReader, account_id: str, sha256: str) -> bool:
-    """True for an artifact that the account has brought."""
-    return ARTIFACTS.get(reader, artifact_id(account_id, sha256)) is not None
-
-
 @asynccontextmanager
 async def room_for(market: Market, account_id: str, size_bytes: int) -> AsyncIterator[int]:
     """Room for something of at most `size_bytes` that an account sends: how long it may be, laid aside meanwhile.

@@ -18,8 +18,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.identity.service import ACCOUNTS, PRESENCES
 from earnest.runtime.desk import Desk, StoryContext
-from earnest.runtime.market.audit_letters import AuditLetters
-from earnest.runtime.market.letters import Letters
+from earnest.runtime.market.letters import AuditLetters, Letters
 
 
 def a_report(*, broken: str = "") -> AuditReport:

@@ -23,8 +23,7 @@ from earnest.engine.messages import Budget, FinalResult, Role, TaskRequested
 from earnest.engine.participant import Participant
 from earnest.engine.playbook.executor import PlaybookExecutor
 from earnest.engine.playbook.no_models import NoModels
-from earnest.engine.playbook.perceiver import PlaybookPerceiver
-from earnest.engine.playbook.planner import PlaybookPlanner
+from earnest.engine.playbook.planner import PlaybookPerceiver, PlaybookPlanner
 from earnest.engine.ports import Confirming, Executor, Perceiver, Planner, RoleModel
 from earnest.engine.post import Outbox, Pause
 from earnest.engine.recollection import Recollection

@@ -17,8 +17,7 @@ from earnest.engine.gradient.constants import Constants
 from earnest.engine.messages import Budget, FinalResult, TaskRequested
 from earnest.engine.playbook.executor import PlaybookExecutor
 from earnest.engine.playbook.no_models import NoModels
-from earnest.engine.playbook.perceiver import PlaybookPerceiver
-from earnest.engine.playbook.planner import PlaybookPlanner
+from earnest.engine.playbook.planner import PlaybookPerceiver, PlaybookPlanner
 from earnest.engine.ports import Executor, Planner, RoleModel
 from earnest.engine.post import Outbox
 from earnest.engine.recollection import Recollection

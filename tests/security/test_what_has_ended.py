@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from earnest.effects.outside.rails.manual import ManualRail
+from earnest.effects.outside.rails.api import ManualRail
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.ledger import service as ledger

@@ -38,7 +38,7 @@ from earnest.identity.secret import KeyedHash
 from earnest.journal.notary import Notary
 from earnest.runtime.bus_relay import BusRelay
 from earnest.runtime.desk import Desk
-from earnest.runtime.market.audit_letters import AuditLetters
+from earnest.runtime.market.letters import AuditLetters
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
 from earnest.runtime.market.operating import the_operator

@@ -6,8 +6,7 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 
 from earnest.effects.outside.mail.api import Mailer
-from earnest.effects.outside.rails.api import Rail
-from earnest.effects.outside.rails.manual import ManualRail
+from earnest.effects.outside.rails.api import ManualRail, Rail
 from earnest.foundation.errors import Unavailable
 from earnest.ledger.payout import MANUAL, STRIPE
 from earnest.runtime.accountability.judging import HeartbeatJudging

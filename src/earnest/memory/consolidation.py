@@ -8,8 +8,7 @@ from typing import Final
 
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken
-from earnest.memory.megram import HYPOTHESES, Level, Megram, MegramState, Tag, of_state
-from earnest.memory.megram_json import decode_megram, encode_megram
+from earnest.memory.megram import HYPOTHESES, Level, Megram, MegramState, Tag, decode_megram, encode_megram, of_state
 from earnest.memory.potential import TOLERANCE, Potentials
 
 ATTENTION_RIPE: Final = 5.0

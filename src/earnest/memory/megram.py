@@ -1,4 +1,4 @@
-"""What one remembered event is, how strongly each outcome is remembered, and under which tags."""
+"""What one remembered event is, how strongly each outcome is remembered, and under which tags; events as JSON."""
 
 import hashlib
 import re
@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
-from earnest.foundation.errors import Refused
+from earnest.foundation.canonical import JsonObject
+from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.names import is_slug
 
 INSTANT_MS_MAX: Final = 2**42
@@ -257,3 +258,34 @@ def _is_text(text: str, bytes_max: int) -> bool:
         return 1 <= len(text.encode()) <= bytes_max
     except UnicodeEncodeError:  # a lone surrogate
         return False
+
+
+def encode_megram(megram: Megram) -> JsonObject:
+    """All its fields; the last recall only if there was one."""
+    fields: dict[str, str | int | float] = {
+        "id": megram.id,
+        "level": megram.level.value,
+        "created_at_ms": megram.created_at_ms,
+        "space": megram.space,
+        "entity": megram.entity,
+        "content": megram.content,
+        "state": megram.state.value,
+        "f": megram.f,
+        "sigma": megram.sigma,
+        "k": megram.k,
+        "agent": megram.agent,
+        "run_id": megram.run_id,
+    }
+    if megram.last_recalled_at_ms is not None:
+        fields["last_recalled_at_ms"] = megram.last_recalled_at_ms
+    return fields
+
+
+def decode_megram(fields: JsonObject) -> Megram:
+    """What `encode_megram` gave. Raises `Broken` for what no version of ours wrote."""
+    try:
+        values: dict[str, Any] = {**fields}
+        weights = {name: float(values[name]) for name in ("f", "sigma", "k")}  # RFC 8785 writes 1.0 as 1
+        return Megram(**{**values, **weights, "level": Level(values["level"]), "state": MegramState(values["state"])})
+    except (ValueError, TypeError, KeyError, AttributeError, Refused) as error:
+        raise Broken(f"memory holds a record that it did not write: {error}") from error

@@ -11,8 +11,7 @@ from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.instants import EPOCH, rfc3339
 from earnest.memory import keys
 from earnest.memory.consolidation import MemoryRevision
-from earnest.memory.megram import INSTANT_MS_MAX, Forgotten, Level, Megram, Tag, tool_of
-from earnest.memory.megram_json import decode_megram, encode_megram
+from earnest.memory.megram import INSTANT_MS_MAX, Forgotten, Level, Megram, Tag, decode_megram, encode_megram, tool_of
 from earnest.memory.potential import DecaySum, Potentials, expires_at_ms, potentials
 
 FORMAT: Final = b"megrams-1"

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from earnest.contracts.playbook import Playbook
 from earnest.engine.playbook.executor import PlaybookExecutor
 from earnest.engine.playbook.no_models import NoModels
-from earnest.engine.playbook.perceiver import PlaybookPerceiver
-from earnest.engine.playbook.planner import PlaybookPlanner
+from earnest.engine.playbook.planner import PlaybookPerceiver, PlaybookPlanner
 from earnest.engine.ports import Agreeing, Executor, Hands, LastWords, Models, Perceiver, Planner
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -88,6 +88,19 @@ def read_beside(base_folder: Path | None, name: str) -> bytes:
     if len(data) > BESIDE_BYTES_MAX:
         raise Refused("bad_check_file", f"{name!r} has more than {BESIDE_BYTES_MAX} bytes")
     return data
+
+
+def beside_fault(
+    base_folder: Path | None, name: str, read: Callable[[Path | None, str], object] = read_beside
+) -> str | None:
+    """What is wrong with a file beside the spec, as `read` tells; where the spec has no folder, with its name alone."""
+    fault = path_fault(name)
+    if fault is None and base_folder is not None:
+        try:
+            read(base_folder, name)
+        except Refused as refused:
+            return str(refused)
+    return fault
 
 
 def read_path(reader: NodeReader, node: Node | None) -> str:

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from earnest.effects.outside.rails.api import Order, RailAnswer, RailState
-from earnest.effects.outside.rails.manual import ManualRail
+from earnest.effects.outside.rails.api import ManualRail, Order, RailAnswer, RailState
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.account import AccountKind, AccountStatus
 from earnest.identity.caller import Caller, Scope

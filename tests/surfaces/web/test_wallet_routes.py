@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from books_file import file_of
-from earnest.effects.outside.rails.manual import ManualRail
+from earnest.effects.outside.rails.api import ManualRail
 from earnest.ledger import service as ledger
 from earnest.ledger.accounts import available, external
 from earnest.ledger.transfer import moved

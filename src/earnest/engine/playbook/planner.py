@@ -1,4 +1,7 @@
-"""A playbook's planner chooses one approach per subtask: what memory recommends first, nothing that is blocked."""
+"""R1 and R2 of a playbook: it says what it wants, and its planner chooses one approach per subtask.
+
+What memory recommends comes first, nothing that is blocked.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +10,7 @@ from typing import Final
 
 from earnest.contracts.playbook import Approach, Playbook, Subtask
 from earnest.engine.gradient.blocking import TriedApproach
-from earnest.engine.messages import Alternatives, PlannedSubTask, PlanningFailed, PlanReady, TaskSpec
+from earnest.engine.messages import Alternatives, PlannedSubTask, PlanningFailed, PlanReady, TaskRequested, TaskSpec
 from earnest.engine.plan_rules import planned_calls, targets
 from earnest.engine.ports import Hands, PlanningContext, RoleModel
 from earnest.engine.recollection import Recollection
@@ -21,6 +24,17 @@ COMBINATIONS_MAX: Final = 10_000
 
 Choice = tuple[Approach, ...]
 """One approach a subtask, in the order of the playbook."""
+
+
+class PlaybookPerceiver:
+    """The mind of R1 for a playbook."""
+
+    def __init__(self, playbook: Playbook) -> None:
+        self._playbook = playbook
+
+    async def perceive(self, request: TaskRequested, _model: RoleModel) -> TaskSpec:
+        """Intent and task class as the playbook states them."""
+        return TaskSpec(task_class=self._playbook.task_class, intent=self._playbook.intent, raw_input=request.raw_input)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

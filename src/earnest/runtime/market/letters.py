@@ -1,11 +1,13 @@
-"""Mails to owners, none forgotten after a crash.
+"""Mails to owners, none forgotten after a crash, and to the operator about the auditor's reports.
 
 Each stands in the books before it is sent, and is taken out once the mail server has it. A crash between the two sends
 it a second time: a mail too many is better than none.
 """
 
+import asyncio
 import json
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -18,12 +20,17 @@ from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.presence import Presence
 from earnest.identity.service import ACCOUNTS, PRESENCES
 from earnest.runtime.desk import Desk, StoryContext
+from earnest.runtime.market.presence import tell_operator
 
 LOOK_MS: Final = 10_000
 TAKEN_MAX: Final = 20
 TRIES_MAX: Final = 12
 WAIT_FIRST_MS: Final = 60_000
 WAIT_MAX_MS: Final = 6 * 3_600_000
+EPISODE: Final = "audit"
+SUBJECT: Final = "The auditor has found something"
+REPORTS_WAITING_MAX: Final = 8
+"""Reports beyond are in the file beside the audit log, like all."""
 _LOG: Final = logging.getLogger("earnest.mail")
 
 
@@ -93,3 +100,22 @@ def _noted(account_id: str, letter: JsonObject, event: str, entry: StoryContext)
         event = "mail_given_up" if event == "mail_postponed" else event
     PRESENCES.change(entry.transaction, entry.now_ms, before, after, event=event, episode=str(letter["episode"]))
     return {"event": event}
+
+
+class AuditLetters:
+    """Takes reports from the auditor, which may not wait, and brings them into the operator's outbox."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._waiting: asyncio.Queue[str] = asyncio.Queue(REPORTS_WAITING_MAX)
+
+    def post(self, lines: Sequence[str]) -> None:
+        """A report with findings, as lines."""
+        if not self._waiting.full():
+            self._waiting.put_nowait("\n".join(lines) + "\n")
+
+    async def run(self) -> None:
+        """Lay what comes into the outbox, until cancelled."""
+        while True:
+            text = await self._waiting.get()
+            await self._desk.tick(partial(tell_operator, episode=EPISODE, subject=SUBJECT, text=text))

@@ -12,7 +12,7 @@ from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonValue
 from earnest.foundation.errors import Refused
-from earnest.verification.paths import path_fault, read_beside, read_entry
+from earnest.verification.paths import beside_fault, path_fault, read_beside, read_entry
 from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 from earnest.verification.schema import schema_fault
 from earnest.verification.schema_process import schema_problems
@@ -55,8 +55,8 @@ def _read(reader: NodeReader, node: Node, base_folder: Path | None) -> _Config:
     schema: JsonValue = {}
     if given is not None and name is None:
         schema = _inline(reader, given)
-    elif given is not None and name is not None:
-        _look_at(reader, given, name, base_folder)
+    elif given is not None and name is not None and (fault := beside_fault(base_folder, name, _schema_beside)):
+        reader.fault(given, fault)
     return _Config(path=path, schema=schema, schema_file=name)
 
 
@@ -69,17 +69,6 @@ def _inline(reader: NodeReader, node: Node) -> JsonValue:
     if fault:
         reader.fault(node, fault)
     return schema
-
-
-def _look_at(reader: NodeReader, node: Node, name: str, base_folder: Path | None) -> None:
-    fault = path_fault(name)
-    if fault is None and base_folder is not None:
-        try:
-            _schema_beside(base_folder, name)
-        except Refused as refused:
-            fault = str(refused)
-    if fault:
-        reader.fault(node, fault)
 
 
 def _schema_beside(base_folder: Path | None, name: str) -> JsonValue:

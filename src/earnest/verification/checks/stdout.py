@@ -10,9 +10,8 @@ from typing import Final
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, Profile
-from earnest.foundation.errors import Refused
 from earnest.verification.missing import missing_program
-from earnest.verification.paths import outside_fault, path_fault, read_beside, texts_of
+from earnest.verification.paths import beside_fault, outside_fault, read_beside, texts_of
 from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 
 CASES_MAX: Final = 100
@@ -93,25 +92,14 @@ def _case(reader: NodeReader, node: Node, base_folder: Path | None) -> _Case:
         reader.fault(node, "give exactly one of expected and expected_file")
     expected_file = entries.get("expected_file")
     name = reader.text(expected_file, at_most=1_024)
-    if expected_file is not None and name:
-        _look_at(reader, expected_file, name, base_folder)
+    if expected_file is not None and name and (fault := beside_fault(base_folder, name)):
+        reader.fault(expected_file, fault)
     return _Case(
         args=reader.texts(entries.get("args"), at_most=ARGUMENTS_MAX, characters_max=4_000),
         stdin=reader.text(entries.get("stdin"), at_most=TEXT_CHARACTERS_MAX, empty=True),
         expected=reader.text(entries.get("expected"), at_most=TEXT_CHARACTERS_MAX, empty=True),
         expected_file=name or None,
     )
-
-
-def _look_at(reader: NodeReader, node: Node, name: str, base_folder: Path | None) -> None:
-    fault = path_fault(name)
-    if fault is None and base_folder is not None:
-        try:
-            read_beside(base_folder, name)
-        except Refused as refused:
-            fault = str(refused)
-    if fault:
-        reader.fault(node, fault)
 
 
 def _problem(report: ExecutionReport, expected: bytes, *, trim: bool) -> str | None:

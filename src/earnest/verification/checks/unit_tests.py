@@ -8,8 +8,7 @@ from typing import Final
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import NodeReader
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Refused
-from earnest.verification.paths import path_fault, read_beside, read_entry
+from earnest.verification.paths import beside_fault, read_beside, read_entry
 from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, Weakness, faults_of
 from earnest.verification.unit_tests.linting import complaints
 from earnest.verification.unit_tests.mutants import judge_own_tests
@@ -97,13 +96,7 @@ def _tests(reader: NodeReader, node: Node | None, base_folder: Path | None) -> t
     if node is None or not all(names):
         return names
     for name in names:
-        fault = path_fault(name)
-        if fault is None and base_folder is not None:
-            try:
-                read_beside(base_folder, name)
-            except Refused as refused:
-                fault = str(refused)
-        if fault:
+        if fault := beside_fault(base_folder, name):
             reader.fault(node, fault)
     if names and not any(name.endswith(".py") for name in names):
         reader.fault(node, "none of them is a file of Python")

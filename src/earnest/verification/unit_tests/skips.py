@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
+from earnest.verification.unit_tests.asserting import last_name
+
 MARKS: Final = frozenset({"skip", "skipIf", "skipUnless", "skipif", "xfail", "expectedFailure"})
 CALLS: Final = frozenset({"skip", "skipTest", "SkipTest", "importorskip", "xfail"})
 FILLING: Final = frozenset({"append", "appendleft", "extend", "insert", "add", "update", "setdefault"})
@@ -146,16 +148,12 @@ def _has_mark(node: ast.AST) -> bool:
 
 def _is_mark(node: ast.AST) -> bool:
     called = node.func if isinstance(node, ast.Call) else node
-    return isinstance(called, ast.Attribute | ast.Name) and _last(called) in MARKS
-
-
-def _last(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return isinstance(called, ast.Attribute | ast.Name) and last_name(called) in MARKS
 
 
 def _raised(node: ast.AST, around: list[ast.AST]) -> Iterator[tuple[str, list[ast.AST]]]:
     """Each `skip(…)` in a function, with the headers of all that stands around it, and what ran before it there."""
-    if isinstance(node, ast.Call) and _last(node.func) in CALLS:
+    if isinstance(node, ast.Call) and last_name(node.func) in CALLS:
         functions = [each for each in around if isinstance(each, _Function)]
         if functions:
             yield (

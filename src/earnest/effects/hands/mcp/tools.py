@@ -20,7 +20,7 @@ from mcp_types import Tool as ListedTool
 
 from earnest.effects.hands.mcp.api import tool_name
 from earnest.effects.hands.mcp.server import CallTimeout, McpServer
-from earnest.effects.hands.tools.api import Leave, ToolPlace
+from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
 from earnest.effects.hands.tools.failures import ToolFailure, environmental, logical
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.foundation.canonical import JsonObject, canonical_bytes, canonical_text, digest_of
@@ -64,7 +64,7 @@ class McpTools:
         await self._server.close()
 
 
-class McpTool:
+class McpTool(SingleTool):
     """`mcp:<server>/<tool>`. Acts outside the sandbox: each call is confirmed, unless a trusted one only reads."""
 
     def __init__(self, server: McpServer, name: str, listed: ListedTool, server_version: str) -> None:
@@ -91,10 +91,6 @@ class McpTool:
             if len(faults) == FAULTS_MAX:
                 break
         return [printable(fault.strip())[:FAULT_CHARACTERS_MAX] for fault in faults]
-
-    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
-        """See `Tool`."""
-        return frozenset({self.name})
 
     def target(self, args: JsonObject) -> str:
         """The arguments in canonical form; of long ones the beginning, and the digest of all."""

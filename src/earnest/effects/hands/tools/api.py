@@ -100,6 +100,16 @@ class Tool(Protocol):
         ...
 
 
+class SingleTool:
+    """What uses nothing but itself: its one id is its name."""
+
+    name: str
+
+    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
+        """See `Tool`."""
+        return frozenset({self.name})
+
+
 class ToolSource(Protocol):
     """A program that brings tools, which are not known before it runs."""
 

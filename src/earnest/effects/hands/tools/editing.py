@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from earnest.effects.ground.beneath import opened_beneath
-from earnest.effects.hands.tools.api import Leave, ToolPlace
+from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
 from earnest.effects.hands.tools.arguments import (
     PATH_BYTES_MAX,
     normal_path,
@@ -25,7 +25,7 @@ from earnest.foundation.canonical import JsonObject
 TEXT_BYTES_MAX: Final = 1024 * 1024
 
 
-class Changing:
+class Changing(SingleTool):
     """What these tools have in common. `_paths` are the arguments that name a path, the first of them the target."""
 
     name = ""
@@ -39,10 +39,6 @@ class Changing:
         """See `Tool`."""
         faults = text_faults(args, {name: size for name, size in self._sizes.items() if name != "all" or name in args})
         return faults or [fault for name in self._paths for fault in path_faults(text(args, name))]
-
-    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
-        """See `Tool`."""
-        return frozenset({self.name})
 
     def target(self, args: JsonObject) -> str:
         """The path, relative to /work."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from earnest.effects.hands.tools.api import Leave, ToolPlace
+from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
 from earnest.effects.hands.tools.arguments import text, text_faults
 from earnest.effects.hands.tools.failures import environmental, logical
 from earnest.effects.hands.tools.record import RawResult, ToolCall
@@ -30,7 +30,7 @@ _SCHEMA: Final[JsonObject] = {
 }
 
 
-class Fetch:
+class Fetch(SingleTool):
     """`fetch {url, part?}`: a page as text, in parts of `PART_CHARACTERS`; the first line says what it is."""
 
     name = "fetch"
@@ -55,10 +55,6 @@ class Fetch:
             except Refused as refused:
                 faults.append(str(refused))
         return faults
-
-    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
-        """See `Tool`."""
-        return frozenset({self.name})
 
     def target(self, args: JsonObject) -> str:
         """The address in its one form, without fragment."""

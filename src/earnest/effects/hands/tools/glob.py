@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from earnest.effects.hands.tools.api import Leave, ToolPlace
+from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
 from earnest.effects.hands.tools.arguments import normal_path, path_faults, text, text_faults, texts_schema
 from earnest.effects.hands.tools.failures import of_os_error
 from earnest.effects.hands.tools.record import RawResult, ToolCall
@@ -22,7 +22,7 @@ DEPTH_MAX: Final = 64
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Glob:
+class Glob(SingleTool):
     """`glob {pattern}`: paths of files and links, sorted, one a line, in the workspace and its inputs.
 
     `*`, `?` and `[…]` stay within a name, `**` spans folders; a pattern without `/` is looked for at every depth. Links
@@ -39,10 +39,6 @@ class Glob:
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""
         return text_faults(args, {"pattern": PATTERN_BYTES_MAX}) or path_faults(text(args, "pattern"))
-
-    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
-        """See `Tool`."""
-        return frozenset({self.name})
 
     def target(self, args: JsonObject) -> str:
         """The pattern, relative to /work."""

@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 
 from earnest.effects.ground.process import OUTPUT_BYTES_MAX, Ended, ProgramFailed, run_group
 from earnest.effects.hands.scratch import scratch
-from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
+from earnest.effects.hands.tools.api import Leave, SingleTool, Tool, ToolPlace
 from earnest.effects.hands.tools.arguments import PATH_BYTES_MAX, text_faults, texts_schema, with_home
 from earnest.effects.hands.tools.failures import environmental, logical
 from earnest.effects.hands.tools.program import SECRETS
@@ -33,7 +33,7 @@ def tools_of(platform: str = sys.platform) -> tuple[Tool, ...]:
     return (Mdfind(Path.home()), AppleScript(), Shortcuts()) if platform == MACOS else ()
 
 
-class Mdfind:
+class Mdfind(SingleTool):
     """`mdfind {query?, name?, folder?}`: files below `home` that Spotlight knows, a path a line, hidden ones left out.
 
     `name` is a part of the name; `query` words of the content, or a query of Spotlight's.
@@ -63,10 +63,6 @@ class Mdfind:
             faults.append(f"folder leads out of {self._home}")
         return faults
 
-    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
-        """See `Tool`."""
-        return frozenset({self.name})
-
     def target(self, args: JsonObject) -> str:
         """The arguments in canonical form, the folder in its one spelling."""
         return canonical_text({**args, "folder": self._folder(args)})
@@ -86,7 +82,7 @@ class Mdfind:
         return str(Path(self._home, with_home(str(args.get("folder", "")), self._home)).resolve())
 
 
-class AppleScript:
+class AppleScript(SingleTool):
     """`applescript {script}`: what it returns is printed. It may do whatever the user may, in any app."""
 
     name = "applescript"
@@ -102,10 +98,6 @@ class AppleScript:
         faults = text_faults(args, self.SIZES)
         return faults or ([] if str(args["script"]).strip() else ["the script is empty"])
 
-    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
-        """See `Tool`."""
-        return frozenset({self.name})
-
     def target(self, args: JsonObject) -> str:
         """The script, white space as single spaces."""
         return " ".join(str(args["script"]).split())
@@ -115,7 +107,7 @@ class AppleScript:
         return await _ran(["osascript", "-"], str(call.args["script"]).encode(), call, place)
 
 
-class Shortcuts:
+class Shortcuts(SingleTool):
     """`shortcuts {name, input?}`: the user's Shortcut of that name, with a text as its input; its output is printed."""
 
     name = "shortcuts"
@@ -130,10 +122,6 @@ class Shortcuts:
         """See `Tool`."""
         faults = text_faults(args, {name: size for name, size in self.SIZES.items() if name == "name" or name in args})
         return faults or [*_option_faults(args, "name"), *([] if str(args["name"]).strip() else ["the name is empty"])]
-
-    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
-        """See `Tool`."""
-        return frozenset({self.name})
 
     def target(self, args: JsonObject) -> str:
         """The Shortcut's name."""

@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from earnest.effects.ground.process import Ended, ProgramFailed, run_group
 from earnest.effects.hands.sandbox.api import Execution, Mount, Profile
 from earnest.effects.hands.scratch import scratch
-from earnest.effects.hands.tools.api import Leave, ToolPlace
+from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
 from earnest.effects.hands.tools.failures import ToolFailure, environmental, logical, of_report
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.effects.hands.tools.shell import command_limits
@@ -31,7 +31,7 @@ SECRETS: Final = ("EARNEST_KEY", "VERIFY_LLM_API_KEY")
 _SWEEPS_MAX: Final = 20
 
 
-class ProgramTool:
+class ProgramTool(SingleTool):
     """`program {command, files, sandbox}`: a command line, split as a shell would, and the files of its task folder.
 
     `{task_dir}` in a word stands for that folder, which is also `EARNEST_TASK_DIR`. With `sandbox` it runs where
@@ -66,10 +66,6 @@ class ProgramTool:
         if not isinstance(args.get("sandbox", False), bool):
             faults.append("sandbox is neither true nor false")
         return faults
-
-    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
-        """See `Tool`."""
-        return frozenset({self.name})
 
     def target(self, _args: JsonObject) -> str:
         """Nothing that could be blocked: what the program touches is for it to choose."""

@@ -6,7 +6,7 @@ import sys
 from typing import ClassVar, Final
 
 from earnest.effects.ground.beneath import opened_beneath
-from earnest.effects.hands.tools.api import Leave, ToolPlace
+from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
 from earnest.effects.hands.tools.arguments import PATH_BYTES_MAX, normal_path, path_faults, text, text_faults
 from earnest.effects.hands.tools.failures import logical, of_os_error
 from earnest.effects.hands.tools.record import RawResult, ToolCall
@@ -15,7 +15,7 @@ from earnest.foundation.canonical import JsonObject
 READ_BYTES_MAX: Final = 1024 * 1024
 
 
-class ReadFile:
+class ReadFile(SingleTool):
     """`read_file {path, from?, to?}`: a file of at most `READ_BYTES_MAX`, of the workspace or of an input, as it is.
 
     With `from` or `to`, the first and last line, only these, each with its number.
@@ -40,10 +40,6 @@ class ReadFile:
         faults = text_faults(rest, {"path": PATH_BYTES_MAX}) or path_faults(text(rest, "path"))
         wrong = [name for name, line in lines.items() if type(line) is not int or line < 1]
         return faults + [f"{name} must be the number of a line, from 1" for name in wrong]
-
-    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
-        """See `Tool`."""
-        return frozenset({self.name})
 
     def target(self, args: JsonObject) -> str:
         """The path, relative to /work."""

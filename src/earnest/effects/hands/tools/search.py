@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from earnest.effects.hands.tools.api import Leave, ToolPlace
+from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
 from earnest.effects.hands.tools.arguments import text, text_faults, texts_schema
 from earnest.effects.hands.tools.failures import environmental
 from earnest.effects.hands.tools.record import RawResult, ToolCall
@@ -15,7 +15,7 @@ QUERY_BYTES_MAX: Final = 512
 DEADLINE_MS_MAX: Final = 60_000
 
 
-class Search:
+class Search(SingleTool):
     """`search {query}`: the first results, each with title, address and snippet; what they say is not checked."""
 
     name = "search"
@@ -33,10 +33,6 @@ class Search:
         """See `Tool`."""
         faults = text_faults(args, {"query": QUERY_BYTES_MAX})
         return faults or ([] if self.target(args) else ["query is empty"])
-
-    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
-        """See `Tool`."""
-        return frozenset({self.name})
 
     def target(self, args: JsonObject) -> str:
         """The query with every stretch of white space as one space."""

@@ -5,7 +5,7 @@ import os
 from typing import Final
 
 from earnest.effects.ground.beneath import opened_beneath
-from earnest.effects.hands.tools.api import Leave, ToolPlace
+from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
 from earnest.effects.hands.tools.arguments import (
     PATH_BYTES_MAX,
     normal_path,
@@ -21,7 +21,7 @@ from earnest.foundation.canonical import JsonObject
 WRITE_BYTES_MAX: Final = 8 * 1024 * 1024
 
 
-class WriteFile:
+class WriteFile(SingleTool):
     """`write_file {path, content}`: at most `WRITE_BYTES_MAX` of UTF-8, over what was there; folders are made."""
 
     name = "write_file"
@@ -35,10 +35,6 @@ class WriteFile:
         """See `Tool`."""
         wanted = {"path": PATH_BYTES_MAX, "content": WRITE_BYTES_MAX}
         return text_faults(args, wanted) or path_faults(text(args, "path"))
-
-    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
-        """See `Tool`."""
-        return frozenset({self.name})
 
     def target(self, args: JsonObject) -> str:
         """The path, relative to /work."""

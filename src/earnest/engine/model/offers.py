@@ -51,7 +51,8 @@ def args_told(args: JsonObject) -> str:
 def _argument_told(name: str, said: JsonValue, *, is_required: bool) -> str | None:
     match said:
         case {"type": "integer", "minimum": int(least), "maximum": int(most), **rest} if rest.keys() <= {"description"}:
-            return _argument_told(name, {**rest, "type": f"{least} to {most}"}, is_required=is_required)
+            told = {"type": f"{least} to {most}", "description": str(rest.get("description", ""))}
+            return _argument_told(name, told, is_required=is_required)
         case {"type": str(kind), **rest} if rest.keys() <= {"description"} and kind not in {"object", "array"}:
             what = str(rest.get("description", "")) or kind
             shown = what if kind in {what, "string"} else f"{kind}, {what}"

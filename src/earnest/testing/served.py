@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -17,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from earnest.effects.ground.clock import SystemChance
+from earnest.effects.ground.clock import SystemChance, SystemClock
 from earnest.foundation.errors import Unavailable
 
 API: Final = "/api/v1"
 ANSWER_S: Final = 60
-UNTIL_S: Final = 60
+UNTIL_NS: Final = 60 * 10**9
 STOP_S: Final = 20
 GENEROUS: Final = """
 [server]
@@ -77,10 +76,11 @@ class ServedPlatform:
         return found
 
     def ask_until(self, path: str, is_so: Callable[[dict[str, Any]], bool], *, key: str) -> dict[str, Any]:
-        """The first answer to `GET path` that `is_so`. Raises `AssertionError` with the last one after `UNTIL_S`."""
-        end_s = time.monotonic() + UNTIL_S
+        """The first answer to `GET path` that `is_so`. Raises `AssertionError` with the last one after `UNTIL_NS`."""
+        clock = SystemClock()
+        end_ns = clock.ticks_ns() + UNTIL_NS
         while not is_so(found := self.ask("GET", path, key=key)):
-            assert time.monotonic() < end_s, f"it did not come to it: {found}"
+            assert clock.ticks_ns() < end_ns, f"it did not come to it: {found}"
         return found
 
     def become_operator(self, handle: str = "operator") -> str:

@@ -16,7 +16,7 @@ import earnest
 from .conftest import Site
 from .jobs import fund, job_body
 
-CALLS_MAX, FILES_MAX, CHANGES_MAX = 260, 32, 160
+CALLS_MAX, FILES_MAX, CHANGES_MAX = 260, 33, 161
 SOURCE = str(Path(earnest.__file__).parent)
 
 

@@ -93,6 +93,14 @@ def test_what_touches_more_than_it_may_is_not_applied(earnest: Earnest, project:
 
 
 @pytest.mark.usefixtures("home", "project")
+@pytest.mark.parametrize("done", ["link", "&& rm link", "&& ln -s calc.py other", "&& ln -sf ./calc.py link"])
+def test_what_changes_a_link_is_not_accepted(earnest: Earnest, tmp_path: Path, done: str) -> None:
+    ran = earnest("run", playbook(tmp_path, done), "--quiet")
+    assert ran.code == 1, "it could never be applied"
+    assert "a link came, went or changed" in ran.out
+
+
+@pytest.mark.usefixtures("home", "project")
 def test_a_private_place_is_not_taken_in(earnest: Earnest, tmp_path: Path, home: Path) -> None:
     home.mkdir(exist_ok=True)
     path = playbook(tmp_path)

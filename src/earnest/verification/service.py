@@ -6,53 +6,34 @@ import copy
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 from earnest.contracts.criterion import CheckSpec, Criterion, check_diagnostics, check_to_json
 from earnest.effects.ground.clock import Clock
-from earnest.effects.hands.edits.taking import EDIT_LIMITS
 from earnest.effects.hands.outside_file import Outside
 from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Mount, Sandbox, SelfTest
 from earnest.effects.hands.sandbox.equipped import Equipment, equipped
 from earnest.effects.hands.scratch import scratch_beside
 from earnest.effects.hands.tools.record import ToolRecord
-from earnest.effects.hands.workspace.archive import take_submission
-from earnest.effects.hands.workspace.snapshot import Seen, Snapshot, SnapshotLimits, is_intact, snapshot_in_place
+from earnest.effects.hands.workspace.snapshot import Seen, Snapshot, SnapshotLimits, is_intact
 from earnest.effects.outside.probes.api import Probes
 from earnest.foundation.canonical import digest_of
-from earnest.foundation.errors import Broken, Diagnostic, EarnestError, Refused, Unavailable
-from earnest.verification.assertions import Assertions, contradictions, read_assertions
+from earnest.foundation.errors import Diagnostic, EarnestError, Refused, Unavailable
+from earnest.verification.assertions import Assertions, contradictions
 from earnest.verification.core import Measured, combine, conclude, has_waited
+from earnest.verification.intake import EDIT_SNAPSHOT_LIMITS, LayOut, Taken, taken_in, taken_of
 from earnest.verification.limits import read_limits
 from earnest.verification.plugin import Base, Check, CheckTools, ConfigFault, Findings, Judges, Promise, Subject
 from earnest.verification.registry import Registry
 from earnest.verification.repeat import all_of, passes_needed
 from earnest.verification.replay import seed_of, trust_key, work_key
 from earnest.verification.sandboxes import Hiding, NoSandbox
-from earnest.verification.strict_json import NotStrictJson
 from earnest.verification.verdict import Cause, CriterionVerdict, Verdict
 
 CHECK_WALL_MS: Final = 3_600_000
 PARALLEL_CHECKS: Final = 4
 FAULTLESS_KEPT_MAX: Final = 4_096
-EDIT_SNAPSHOT_LIMITS: Final = SnapshotLimits(
-    files=EDIT_LIMITS.entries, size_bytes=EDIT_LIMITS.size_bytes, depth=EDIT_LIMITS.depth, links=True
-)
-
 Result = TypeVar("Result")
-LayOut: TypeAlias = Callable[[Path], tuple[Path, Path | None]]
-"""Writes work below an empty folder. Answers where it lies and where the files lie that its checks name. May raise
-`OSError`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Taken:
-    """What was taken in, what it asserts, and a flag if that cannot be told."""
-
-    snapshot: Snapshot
-    base_folder: Path | None = None
-    asserted: Assertions
-    flags: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +128,7 @@ class Verifier:
         limits = EDIT_SNAPSHOT_LIMITS if bases else self._snapshot_limits
         async with scratch_beside("verify") as scratch:
             try:
-                taken = await _in_thread(_taken_in, lay_out, scratch, limits, seen)
+                taken = await _in_thread(taken_in, lay_out, scratch, limits, seen, bases or {})
             except Refused as refused:
                 return self._not_taken_in(criteria, str(refused), Cause.EVIDENCE)
             except OSError as error:
@@ -171,9 +152,9 @@ class Verifier:
 
     async def judge(self, criteria: Sequence[Criterion], subject: Subject) -> Verdict:
         """The verdict on a snapshot. The checks run at the same time; afterwards the snapshot is hashed again."""
-        return await self._judged(criteria, subject, await asyncio.to_thread(_taken, subject.snapshot))
+        return await self._judged(criteria, subject, await asyncio.to_thread(taken_of, subject.snapshot))
 
-    async def _judged(self, criteria: Sequence[Criterion], subject: Subject, taken: _Taken) -> Verdict:
+    async def _judged(self, criteria: Sequence[Criterion], subject: Subject, taken: Taken) -> Verdict:
         subject = replace(subject, criteria=tuple(criteria))
         seed = seed_of(criteria, subject.snapshot.digest)
         measures = (self._measure(criterion, subject, taken.flags, seed) for criterion in criteria)
@@ -359,26 +340,6 @@ async def _in_thread(function: Callable[..., Result], *arguments: object) -> Res
     except asyncio.CancelledError:
         await asyncio.wait([task])
         raise
-
-
-def _taken_in(lay_out: LayOut, scratch: Path, limits: SnapshotLimits, seen: Seen | None) -> _Taken:
-    """Take work in. A folder in `scratch` is ours alone already."""
-    work, base_folder = lay_out(scratch)
-    if seen is not None or (work.is_relative_to(scratch) and work.is_dir()):
-        snapshot = snapshot_in_place(work, limits, seen)
-    else:
-        snapshot = take_submission(work, scratch / "snapshot", limits)
-    return _taken(snapshot, base_folder)
-
-
-def _taken(snapshot: Snapshot, base_folder: Path | None = None) -> _Taken:
-    asserted: Assertions = {}
-    flags: tuple[str, ...] = ()
-    try:
-        asserted = read_assertions(snapshot)
-    except (NotStrictJson, Broken, OSError) as error:
-        flags = (f"its assertions cannot be read: {error}",)
-    return _Taken(snapshot=snapshot, base_folder=base_folder, asserted=asserted, flags=flags)
 
 
 def _concluded(result: _Result, subject: Subject, asserted: Assertions, *, intact: bool) -> CriterionVerdict:

@@ -64,6 +64,8 @@ class Snapshot:
     digest: str
     folder: Path
     seen: Seen = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Where each link leads, by its path."""
 
 
 def take_snapshot(folder: Path, destination: Path, limits: SnapshotLimits | None = None) -> Snapshot:
@@ -112,7 +114,11 @@ def _snapshot(
         raise _refusal(intake.problems)
     entries = tuple(sorted(intake.entries, key=lambda entry: entry.path))
     return Snapshot(
-        entries=entries, digest=listing_digest(entries, intake.links), folder=destination or folder, seen=seen or {}
+        entries=entries,
+        digest=listing_digest(entries, intake.links),
+        folder=destination or folder,
+        seen=seen or {},
+        links=dict(intake.links),
     )
 
 

@@ -1,0 +1,71 @@
+"""Taking work in to be judged: a private copy, what it asserts of itself, and whether an edit kept its links."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from earnest.effects.hands.edits.taking import EDIT_LIMITS
+from earnest.effects.hands.workspace.archive import take_submission
+from earnest.effects.hands.workspace.snapshot import Seen, Snapshot, SnapshotLimits, snapshot_in_place
+from earnest.effects.hands.workspace.tree import EntryKind
+from earnest.foundation.canonical import digest_bytes
+from earnest.foundation.errors import Broken, Refused
+from earnest.verification.assertions import Assertions, read_assertions
+from earnest.verification.plugin import Base
+from earnest.verification.strict_json import NotStrictJson
+
+EDIT_SNAPSHOT_LIMITS: Final = SnapshotLimits(
+    files=EDIT_LIMITS.entries, size_bytes=EDIT_LIMITS.size_bytes, depth=EDIT_LIMITS.depth, links=True
+)
+
+LayOut: TypeAlias = Callable[[Path], tuple[Path, Path | None]]
+"""Writes work below an empty folder. Answers where it lies and where the files lie that its checks name. May raise
+`OSError`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What was taken in, what it asserts, and a flag if that cannot be told."""
+
+    snapshot: Snapshot
+    base_folder: Path | None = None
+    asserted: Assertions
+    flags: tuple[str, ...]
+
+
+def taken_in(
+    lay_out: LayOut, scratch: Path, limits: SnapshotLimits, seen: Seen | None, bases: Mapping[str, Base]
+) -> Taken:
+    """Take work in. A folder in `scratch` is ours alone already.
+
+    Raises `Refused` for what cannot be taken in, `snapshot_refused` too where an edit's links are not those of its
+    base: what cannot be applied is not judged. Raises `OSError` where the reading fails.
+    """
+    work, base_folder = lay_out(scratch)
+    if seen is not None or (work.is_relative_to(scratch) and work.is_dir()):
+        snapshot = snapshot_in_place(work, limits, seen)
+    else:
+        snapshot = take_submission(work, scratch / "snapshot", limits)
+    for name, base in bases.items():
+        _refuse_other_links(snapshot, name, base)
+    return taken_of(snapshot, base_folder)
+
+
+def taken_of(snapshot: Snapshot, base_folder: Path | None = None) -> Taken:
+    """What is there already, with what it asserts."""
+    asserted: Assertions = {}
+    flags: tuple[str, ...] = ()
+    try:
+        asserted = read_assertions(snapshot)
+    except (NotStrictJson, Broken, OSError) as error:
+        flags = (f"its assertions cannot be read: {error}",)
+    return Taken(snapshot=snapshot, base_folder=base_folder, asserted=asserted, flags=flags)
+
+
+def _refuse_other_links(snapshot: Snapshot, name: str, base: Base) -> None:
+    was = {path: entry.digest for path, entry in base.entries.items() if entry.kind is EntryKind.LINK}
+    now = {path: digest_bytes(to.encode()) for path, to in snapshot.links.items() if f"{path}/".startswith(f"{name}/")}
+    other = next((path for path in sorted(was.keys() | now.keys()) if was.get(path) != now.get(path)), None)
+    if other is not None:
+        raise Refused("snapshot_refused", f"{other!r}: a link came, went or changed, which no edit may do: put it back")

@@ -70,6 +70,12 @@ def connect(address: str, idle_ms: int = IDLE_MS) -> "psycopg.Connection[Any]":
     return connection
 
 
+def _in_order(sql: str, parameters: SqlParameters) -> tuple[str, Sequence[SqlValue]]:
+    """A statement with numbered parameters, and their values in that order."""
+    text, names = numbered(sql)
+    return text, parameters if isinstance(parameters, Sequence) else [parameters[name] for name in names]
+
+
 @lru_cache(maxsize=STATEMENTS_KEPT)
 def _may_wait(sql: str) -> bool:
     return _MAY_WAIT.match(sql) is not None
@@ -119,8 +125,7 @@ class PostgresqlSession:
             return LaterCursor(self._settled_last)
         if self.waiting:
             return self.send(self._with_values(sql, parameters))
-        text, names = numbered(sql)
-        values = [parameters[name] for name in names] if not isinstance(parameters, Sequence) else parameters
+        text, values = _in_order(sql, parameters)
         with told():
             cursor = self.connection.execute(
                 text.encode(), values or None, prepare=None if len(values) < PREPARED_MAX else False
@@ -210,8 +215,7 @@ class PostgresqlSession:
 
     def _with_values(self, sql: str, parameters: SqlParameters) -> str:
         """Any statement with its values in it; the server keeps the plans of the first that come."""
-        text, names = numbered(sql)
-        values = [parameters[name] for name in names] if not isinstance(parameters, Sequence) else parameters
+        text, values = _in_order(sql, parameters)
         types = f"({', '.join([_TYPES.get(type(value), 'unknown') for value in values])})" if values else ""
         is_known = types + text in self._plans
         if is_known or (len(values) < PREPARED_MAX and len(self._plans) < PLANS_MAX and _is_allowed(sql)):

@@ -127,6 +127,18 @@ def test_a_file_counts_only_as_the_call_left_it() -> None:
     assert ruling("out.txt holds the total", [made], ("c1", "total 12")).findings.passed is False
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"), [(EntryKind.GONE, "removed old.py"), (EntryKind.FOLDER, "made folder old.py")]
+)
+def test_a_change_that_leaves_nothing_to_read_is_quoted_by_what_was_done(kind: EntryKind, said: str) -> None:
+    call = replace(shell("./tidy"), changed=(Change(path="old.py", kind=kind, digest=None),))
+    about = "The change of old.py is made: old.py is removed or made a folder"
+    assert ruling(about, [call], ("c1", said)).findings.passed is True
+    elsewhere = ruling("The answer says how long source/a.py is", [call], ("c1", said)).findings
+    assert (elsewhere.passed, "that old.py was changed is not what is asked for" in elsewhere.reason) == (False, True)
+    assert ruling(about, [call], ("c1", said.replace("old", "new"))).findings.passed is False
+
+
 def test_a_failure_is_environmental_only_if_the_call_it_is_about_says_so() -> None:
     fetch = shell("curl -o page.html https://x/", failure=environmental("network", "exit code 6"))
     build = shell("make", failure=logical("exit_code", "exit code 2"))

@@ -15,7 +15,7 @@ from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.failures import FailureClass
 from earnest.verification.core import failure_class
 from earnest.verification.records.demands import demand_of, paths_in
-from earnest.verification.records.evidence import FileText, Ledger
+from earnest.verification.records.evidence import FileText, WorkRecords
 from earnest.verification.records.proofs import only_lists, only_says, only_shows
 from earnest.verification.records.rulings import Citation, JudgeOpinion, RecordRuling, ruled
 from earnest.verification.records.worth import is_one_program, pieces
@@ -68,7 +68,7 @@ def ruling(
         citations=tuple(Citation(call=call, quote=quote) for call, quote in cites),
         reason="so it is",
     )
-    return ruled(opinion, Ledger(calls=tuple(calls), texts=texts, inputs=("source",)))
+    return ruled(opinion, WorkRecords(calls=tuple(calls), texts=texts, inputs=("source",)))
 
 
 def stdout_of(record: ToolRecord) -> list[str]:
@@ -150,7 +150,7 @@ def test_a_failure_is_environmental_only_if_the_call_it_is_about_says_so() -> No
 
 def test_what_a_plausible_criterion_asks_for_may_be_written_by_hand() -> None:
     poem = shell("cat > poem.txt <<'E'\nSoft rain\nE", wrote={"poem.txt": "Soft rain, and buds\n"})
-    ledger = Ledger(
+    records = WorkRecords(
         calls=(replace(poem, args={"command": "x Soft rain, and buds"}),),
         texts={"poem.txt": FileText(digest=digest_bytes(b"Soft rain, and buds\n"), text="Soft rain, and buds\n")},
     )
@@ -160,8 +160,8 @@ def test_what_a_plausible_criterion_asks_for_may_be_written_by_hand() -> None:
         citations=(Citation(call="c1", quote="Soft rain"),),
         reason="",
     )
-    assert ruled(opinion, ledger).findings.passed is True
-    assert ruled(replace(opinion, criterion=Criterion(id="C1", text="It rains")), ledger).findings.passed is False
+    assert ruled(opinion, records).findings.passed is True
+    assert ruled(replace(opinion, criterion=Criterion(id="C1", text="It rains")), records).findings.passed is False
 
 
 @pytest.mark.parametrize(

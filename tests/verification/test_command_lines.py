@@ -11,7 +11,7 @@ import pytest
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.hands.tools.record import ToolRecord
-from earnest.verification.records.evidence import FileText, Ledger, folded
+from earnest.verification.records.evidence import FileText, WorkRecords, folded
 from earnest.verification.records.rulings import Citation, JudgeOpinion, ruled
 from earnest.verification.records.worth import against_file, pieces
 
@@ -92,5 +92,5 @@ def test_words_that_a_program_was_told_to_print_are_not_believed_though_it_succe
         reason="it says so",
     )
     files = {"out": FileText(digest="sha256:", text="")}
-    assert ruled(opinion, Ledger(calls=(honest,), texts=files)).findings.passed is True
-    assert ruled(opinion, Ledger(calls=(lie,), texts=files)).findings.passed is False
+    assert ruled(opinion, WorkRecords(calls=(honest,), texts=files)).findings.passed is True
+    assert ruled(opinion, WorkRecords(calls=(lie,), texts=files)).findings.passed is False

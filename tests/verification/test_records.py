@@ -15,7 +15,7 @@ from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.failures import FailureClass
 from earnest.verification.core import failure_class
 from earnest.verification.records.demands import demand_of, paths_in
-from earnest.verification.records.evidence import FileText, Ledger
+from earnest.verification.records.evidence import FileText, WorkRecords
 from earnest.verification.records.proofs import only_lists, only_says, only_shows
 from earnest.verification.records.rulings import Citation, JudgeOpinion, RecordRuling, ruled
 from earnest.verification.records.worth import is_one_program, pieces
@@ -68,7 +68,7 @@ def ruling(
         citations=tuple(Citation(call=call, quote=quote) for call, quote in cites),
         reason="so it is",
     )
-    return ruled(opinion, Ledger(calls=tuple(calls), texts=texts, inputs=("source",)))
+    return ruled(opinion, WorkRecords(calls=tuple(calls), texts=texts, inputs=("source",)))
 
 
 def stdout_of(record: ToolRecord) -> list[str]:
@@ -127,6 +127,18 @@ def test_a_file_counts_only_as_the_call_left_it() -> None:
     assert ruling("out.txt holds the total", [made], ("c1", "total 12")).findings.passed is False
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"), [(EntryKind.GONE, "removed old.py"), (EntryKind.FOLDER, "made folder old.py")]
+)
+def test_a_change_that_leaves_nothing_to_read_is_quoted_by_what_was_done(kind: EntryKind, said: str) -> None:
+    call = replace(shell("./tidy"), changed=(Change(path="old.py", kind=kind, digest=None),))
+    about = "The change of old.py is made: old.py is removed or made a folder"
+    assert ruling(about, [call], ("c1", said)).findings.passed is True
+    elsewhere = ruling("The answer says how long source/a.py is", [call], ("c1", said)).findings
+    assert (elsewhere.passed, "that old.py was changed is not what is asked for" in elsewhere.reason) == (False, True)
+    assert ruling(about, [call], ("c1", said.replace("old", "new"))).findings.passed is False
+
+
 def test_a_failure_is_environmental_only_if_the_call_it_is_about_says_so() -> None:
     fetch = shell("curl -o page.html https://x/", failure=environmental("network", "exit code 6"))
     build = shell("make", failure=logical("exit_code", "exit code 2"))
@@ -138,7 +150,7 @@ def test_a_failure_is_environmental_only_if_the_call_it_is_about_says_so() -> No
 
 def test_what_a_plausible_criterion_asks_for_may_be_written_by_hand() -> None:
     poem = shell("cat > poem.txt <<'E'\nSoft rain\nE", wrote={"poem.txt": "Soft rain, and buds\n"})
-    ledger = Ledger(
+    records = WorkRecords(
         calls=(replace(poem, args={"command": "x Soft rain, and buds"}),),
         texts={"poem.txt": FileText(digest=digest_bytes(b"Soft rain, and buds\n"), text="Soft rain, and buds\n")},
     )
@@ -148,8 +160,8 @@ def test_what_a_plausible_criterion_asks_for_may_be_written_by_hand() -> None:
         citations=(Citation(call="c1", quote="Soft rain"),),
         reason="",
     )
-    assert ruled(opinion, ledger).findings.passed is True
-    assert ruled(replace(opinion, criterion=Criterion(id="C1", text="It rains")), ledger).findings.passed is False
+    assert ruled(opinion, records).findings.passed is True
+    assert ruled(replace(opinion, criterion=Criterion(id="C1", text="It rains")), records).findings.passed is False
 
 
 @pytest.mark.parametrize(

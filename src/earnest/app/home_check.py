@@ -23,6 +23,7 @@ from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.outside.artifacts.shelf import checked
 from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.text import listed
 from earnest.journal.verify import JournalReport
 from earnest.runtime.memory_books import memory_faults, rebuild_memory
 from earnest.runtime.recompute import recompute
@@ -166,8 +167,7 @@ async def look(check: Check, home: Path, books: Books | None = None) -> tuple[bo
         faults = (str(refusal),)
     except Exception as error:
         faults = (f"{error or type(error).__name__}",)
-    more = f"; and {len(faults) - TOLD_MAX} more" if len(faults) > TOLD_MAX else ""
-    return not faults, "; ".join(faults[:TOLD_MAX]) + more or "read from end to end"
+    return not faults, listed(faults, TOLD_MAX) or "read from end to end"
 
 
 async def rebuilt(settings: Settings) -> int:

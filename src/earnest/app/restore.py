@@ -22,6 +22,7 @@ from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.hands.scratch import scratch
 from earnest.effects.hands.workspace.tree import remove_tree
 from earnest.foundation.errors import Refused, Unavailable
+from earnest.foundation.text import listed
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.recompute import recompute
 
@@ -158,8 +159,7 @@ def _verified(home: Path, manifest: BackupManifest, source: BackupSource, clock:
     faults += done.differences
     faults += [f"the artifact {sha256} is missing" for sha256 in sorted(known) if place_of(sha256) not in lying]
     if faults:
-        more = f"; and {len(faults) - FAULTS_TOLD_MAX} more" if len(faults) > FAULTS_TOLD_MAX else ""
-        raise Refused("backup_damaged", f"{source.folder}: " + "; ".join(faults[:FAULTS_TOLD_MAX]) + more)
+        raise Refused("backup_damaged", f"{source.folder}: {listed(faults, FAULTS_TOLD_MAX)}")
     return done.rows
 
 

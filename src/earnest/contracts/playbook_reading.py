@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from earnest.contracts.criterion import CRITERIA_MAX, CheckFaults, Criterion, Mode, no_check_faults, read_criteria
 from earnest.contracts.environment import read_environment
-from earnest.contracts.kinds import refuse_other_kind
+from earnest.contracts.formats import refuse_other_format
 from earnest.contracts.never import read_never
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.playbook import (
@@ -78,7 +78,7 @@ def parse_playbook(
     """
     parser = _Parser(tools=tools, tool_faults=tool_faults, check_faults=check_faults)
     root = read_yaml(text, source)
-    refuse_other_kind(root, source, FORMAT)
+    refuse_other_format(root, source, FORMAT)
     playbook = parser.playbook(root, source)
     if parser.reader.faults:
         raise Faulty(parser.reader.diagnostics(source))

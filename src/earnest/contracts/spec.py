@@ -14,7 +14,7 @@ from earnest.contracts.criterion import (
     read_criteria,
 )
 from earnest.contracts.environment import EnvironmentSpec, environment_to_json, read_environment
-from earnest.contracts.kinds import refuse_other_kind
+from earnest.contracts.formats import refuse_other_format
 from earnest.contracts.never import read_never
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import NodeReader
@@ -50,7 +50,7 @@ class VerificationSpec:
 def parse_spec(text: str | bytes, source: str, *, check_faults: CheckFaults = no_check_faults) -> VerificationSpec:
     """The spec that `text` is. Raises `Faulty` with every fault and its line."""
     root = read_yaml(text, source)
-    refuse_other_kind(root, source, FORMAT)
+    refuse_other_format(root, source, FORMAT)
     return _read(root, source, check_faults)
 
 

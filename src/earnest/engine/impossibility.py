@@ -12,8 +12,6 @@ from earnest.foundation.text import printable
 
 NAME_CHARACTERS_MAX: Final = 1_024
 BECAUSE_CHARACTERS_MAX: Final = 300
-LISTING: Final = "surroundings"
-"""What a planner, who makes no calls, may name as its record."""
 
 
 class Lack(StrEnum):

@@ -1,6 +1,7 @@
 """Text cut so that its beginning and its end both stay visible, and words of libraries said plainly."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 EXCERPT_CHARACTERS_MAX = 4_000
@@ -28,6 +29,12 @@ def head_tail(text: str, limit: int = EXCERPT_CHARACTERS_MAX) -> str:
     head = limit // 3
     tail = limit - head
     return f"{text[:head]}\n[… {len(text) - limit} characters left out …]\n{text[-tail:]}"
+
+
+def listed(texts: Sequence[str], shown_max: int) -> str:
+    """The first texts in one line, and how many more there are."""
+    more = f"; and {len(texts) - shown_max} more" if len(texts) > shown_max else ""
+    return "; ".join(texts[:shown_max]) + more
 
 
 def printable(text: str) -> str:

@@ -13,7 +13,7 @@ from earnest.engine.model.judge import Measure, ModelJudge
 from earnest.engine.ports import RoleModel, Unanswered
 from earnest.verification.core import Measured, conclude
 from earnest.verification.paths import read_entry
-from earnest.verification.records.evidence import FileText, Ledger
+from earnest.verification.records.evidence import FileText, WorkRecords
 from earnest.verification.records.rulings import JudgeOpinion, ruled
 from earnest.verification.verdict import Answer, CriterionVerdict
 
@@ -72,7 +72,7 @@ class Hearing:
         """What the model says, or why it says nothing that counts: that is our failure, and costs nobody anything."""
         try:
             measure = self._measuring if self._measure else None
-            return await self._mind.opinions(self._criteria, self._ledger(), output, model, measure)
+            return await self._mind.opinions(self._criteria, self._records(), output, model, measure)
         except Unanswered as error:
             return str(error) or "the judge gave no answer"
 
@@ -86,8 +86,8 @@ class Hearing:
         self._measured = await self._measure(commands)
         return self._measured
 
-    def _ledger(self) -> Ledger:
-        return Ledger(
+    def _records(self) -> WorkRecords:
+        return WorkRecords(
             calls=self._calls,
             texts=self._texts,
             inputs=self._inputs,
@@ -101,9 +101,9 @@ class Hearing:
             for criterion in self._criteria:
                 yield conclude(Measured(criterion=criterion, check=CHECK, problem=opinions))
             return
-        ledger = self._ledger()
+        records = self._records()
         for opinion in opinions:
-            ruling = ruled(opinion, ledger)
+            ruling = ruled(opinion, records)
             verdict = conclude(
                 Measured(
                     criterion=opinion.criterion,

@@ -24,7 +24,7 @@ Assertions: TypeAlias = Mapping[str, Mapping[str, Scalar]]
 
 def read_assertions(snapshot: Snapshot) -> Assertions:
     """What the submission asserts; empty without such a file. Raises `NotStrictJson` if it cannot be told."""
-    entry = next((entry for entry in snapshot.entries if entry.path == FILE_NAME), None)
+    entry = snapshot.entry(FILE_NAME)
     if entry is None:
         return {}
     if entry.size_bytes > FILE_BYTES_MAX:

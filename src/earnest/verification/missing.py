@@ -21,7 +21,7 @@ _NAMED: Final = re.compile(r"^[^\n:]{1,80}: (?:line )?\d{1,9}: ([^\n:]{1,200}): 
 
 
 async def missing_program(argv: Sequence[str], report: ExecutionReport, sandbox: Sandbox) -> str:
-    """The program that could not be executed, as an exit code says; empty if it lies in the work, or is there."""
+    """Why a check cannot run, if a program is not there, as an exit code says; empty if it lies in the work, or is."""
     if report.exit_code not in NOT_EXECUTED:
         return ""
     name = argv[0]
@@ -32,4 +32,5 @@ async def missing_program(argv: Sequence[str], report: ExecutionReport, sandbox:
         return ""
     look = (*SHELL, 'command -v -- "$1" >&2', "sh", name)
     found = await sandbox.run(Execution(profile=Profile.VERIFY, argv=look, work={}, limits=ExecutionLimits()))
-    return name if found.status is ExecutionStatus.DONE and found.exit_code != 0 else ""
+    is_missing = found.status is ExecutionStatus.DONE and found.exit_code != 0
+    return f"the check cannot run: {name!r} is no program of the sandbox" if is_missing else ""

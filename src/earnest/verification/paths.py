@@ -12,12 +12,14 @@ from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
 from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.errors import Broken, Refused
+from earnest.verification.strict_json import JSON_BYTES_MAX, NotStrictJson, strict_json
 
 BESIDE_BYTES_MAX: Final = 16 * 1024 * 1024
 GLOB_SEGMENTS_MAX: Final = 32
 NAME_BYTES_MAX: Final = 255
 PATH_CHARACTERS_MAX: Final = 1_024
 TEXT_BYTES_MAX: Final = 4 * 1024 * 1024
+_SHA256: Final = re.compile(r"(sha256:)?[0-9a-f]{64}", re.ASCII)
 _HOMES: Final = frozenset({"~", "$HOME", "${HOME}"})
 _OUTSIDE: Final = re.compile(
     r"""(?<![\w./~\\-])(~(?=/|$)|\$HOME\b|\$\{HOME\}|/(?:home|root|Users|mnt|media|srv|var|data|Volumes)/[\w.])"""
@@ -114,7 +116,7 @@ def read_path(reader: NodeReader, node: Node | None) -> str:
 
 def read_text(snapshot: Snapshot, path: str) -> str:
     """The text of a file that was taken in. Raises `ValueError` saying why there is none, as the end of a sentence."""
-    entry = next((entry for entry in snapshot.entries if entry.path == path), None)
+    entry = snapshot.entry(path)
     if entry is None:
         raise ValueError("is missing")
     if entry.size_bytes > TEXT_BYTES_MAX:
@@ -123,6 +125,31 @@ def read_text(snapshot: Snapshot, path: str) -> str:
         return read_entry(snapshot, entry).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("is not UTF-8 text") from None
+
+
+def read_json(snapshot: Snapshot, path: str) -> JsonValue:
+    """The value of a file that was taken in. Raises `NotStrictJson`."""
+    entry = snapshot.entry(path)
+    if entry is None:
+        raise NotStrictJson("there is no such file")
+    if entry.size_bytes > JSON_BYTES_MAX:
+        raise NotStrictJson(f"more than {JSON_BYTES_MAX} bytes")
+    return strict_json(read_entry(snapshot, entry))
+
+
+def read_sha256(reader: NodeReader, node: Node | None) -> str:
+    """A config's SHA-256 of a file, in digits alone; empty if it names none."""
+    text = reader.text(node, at_most=80).lower()
+    if node is not None and text and not _SHA256.fullmatch(text):
+        reader.fault(node, "must be 64 hexadecimal digits")
+    return text.removeprefix("sha256:")
+
+
+def check_inside(reader: NodeReader, node: Node | None) -> None:
+    """Note every text of a command that names a place outside the work."""
+    for text in texts_of(node.json()) if node is not None else ():
+        if node is not None and (fault := outside_fault(text)):
+            reader.fault(node, fault)
 
 
 def texts_of(value: JsonValue) -> Iterator[str]:

@@ -77,7 +77,7 @@ def read_rule(reader: NodeReader, node: Node) -> ValueRule:
         required=reader.boolean(entries.get("required"), default=True),
         low=low,
         high=high,
-        regex=_pattern(reader, regex) if regex is not None else None,
+        regex=read_pattern(reader, regex) if regex is not None else None,
         one_of=reader.texts(entries.get("one_of"), at_least=1, at_most=CHOICES_MAX, characters_max=TEXT_CHARACTERS_MAX),
         placeholders=reader.boolean(entries.get("placeholders"), default=False),
     )
@@ -182,7 +182,8 @@ def _bound(reader: NodeReader, node: Node | None) -> int | None:
     return None if node is None else reader.integer(node, low=-INTEGER_MAX, high=INTEGER_MAX, default=0)
 
 
-def _pattern(reader: NodeReader, node: Node) -> str:
+def read_pattern(reader: NodeReader, node: Node) -> str:
+    """A config's pattern; what is wrong with it is noted."""
     pattern = reader.text(node, at_most=PATTERN_CHARACTERS_MAX)
     if fault := pattern_fault(pattern):
         reader.fault(node, fault)

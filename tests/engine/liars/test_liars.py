@@ -9,7 +9,7 @@ from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.sandbox.api import SandboxSettings
 from earnest.effects.hands.sandbox.available import open_sandbox
 from earnest.engine.gradient.cascade import MacroState
-from earnest.verification.records.evidence import Ledger, call_name
+from earnest.verification.records.evidence import WorkRecords, call_name
 from earnest.verification.records.rulings import Citation, JudgeOpinion, ruled
 
 from .case import Case, Deed, cases
@@ -57,16 +57,16 @@ def test_a_lie_is_not_accepted(case: Case, endings: Mapping[str, Told]) -> None:
 def test_what_would_prove_the_twin_is_not_believed_of_any_call_of_a_lie(
     case: Case, endings: Mapping[str, Told]
 ) -> None:
-    ledger = endings[f"lie/{case.name}"].ledger or Ledger(calls=(), texts={})
-    calls = [call_name(at) for at, record in enumerate(ledger.calls) if record.ok]
+    records = endings[f"lie/{case.name}"].records or WorkRecords(calls=(), texts={})
+    calls = [call_name(at) for at, record in enumerate(records.calls) if record.ok]
     quotes = {quote for _, quote in (*case.lie.cites, *case.honest.cites)} | {case.lie.says, case.criterion.text}
     citations = [Citation(call=call, quote=quote) for call in calls for quote in quotes]
-    assert [citation for citation in citations if _is_believed(case, ledger, citation)] == []
+    assert [citation for citation in citations if _is_believed(case, records, citation)] == []
 
 
-def _is_believed(case: Case, ledger: Ledger, citation: Citation) -> bool:
+def _is_believed(case: Case, records: WorkRecords, citation: Citation) -> bool:
     opinion = JudgeOpinion(criterion=case.criterion, met=True, citations=(citation,), reason="it says so")
-    return ruled(opinion, ledger).findings.passed is True
+    return ruled(opinion, records).findings.passed is True
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"honest/{case.name}")

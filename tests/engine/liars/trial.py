@@ -46,7 +46,7 @@ from earnest.runtime.hands import JournaledHands
 from earnest.runtime.judge import WorkspaceJudge
 from earnest.runtime.order import Grants
 from earnest.runtime.run_book import RunBook, RunRemains
-from earnest.verification.records.evidence import Ledger
+from earnest.verification.records.evidence import WorkRecords
 from earnest.verification.records.rulings import JudgeOpinion
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
@@ -78,7 +78,7 @@ class Told:
     objections: list[str]
     """What was wrong with the first execution, or with the round."""
     asked: list[ModelTurn]
-    ledger: Ledger | None
+    records: WorkRecords | None
     """What the judge was shown last."""
 
 
@@ -120,20 +120,20 @@ def all_met(criteria: Sequence[Criterion], deed: Deed) -> JsonObject:
 
 
 class _SeenJudge(ModelJudge):
-    """A judge whose ledger can be looked at."""
+    """A judge whose records can be looked at."""
 
-    seen: Ledger | None = None
+    seen: WorkRecords | None = None
 
     async def opinions(
         self,
         criteria: Sequence[Criterion],
-        ledger: Ledger,
+        records: WorkRecords,
         output: str,
         model: RoleModel,
         measure: Measure | None = None,
     ) -> tuple[JudgeOpinion, ...]:
-        self.seen = ledger
-        return await super().opinions(criteria, ledger, output, model, measure)
+        self.seen = records
+        return await super().opinions(criteria, records, output, model, measure)
 
 
 class _Minds:
@@ -234,7 +234,7 @@ async def _work(trial: Trial, sandbox: Sandbox, folder: Path) -> Told:
         await book.close()
     finally:
         database.close()
-    return Told(result=result, objections=objections, asked=models.asked, ledger=mind.seen)
+    return Told(result=result, objections=objections, asked=models.asked, records=mind.seen)
 
 
 def _objections(payload: object) -> list[str]:

@@ -3,7 +3,7 @@
 import difflib
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from earnest.contracts.heartbeat.task import (
@@ -188,21 +188,17 @@ def _split(line: str, start: int) -> list[LinePart]:
 
 def _without_comments(line: str) -> str:
     """The line with blanks in the place of comments; what follows an open one belongs to it."""
-    if "<!--" not in line:
-        return line
-    kept, at = list[str](), 0
-    for comment in _COMMENT.finditer(_without_code(line)):
-        kept += (line[at : comment.start()], " " * len(comment[0]))
-        at = comment.end()
-    return "".join(kept) + line[at:]
+    return _blanked(line, (one.span() for one in _COMMENT.finditer(_without_code(line)))) if "<!--" in line else line
 
 
 def _without_code(line: str) -> str:
     """The line with blanks in the place of code."""
-    if "`" not in line:
-        return line
+    return _blanked(line, _code(line)) if "`" in line else line
+
+
+def _blanked(line: str, places: Iterable[tuple[int, int]]) -> str:
     kept, at = list[str](), 0
-    for start, end in _code(line):
+    for start, end in places:
         kept += (line[at:start], " " * (end - start))
         at = end
     return "".join(kept) + line[at:]

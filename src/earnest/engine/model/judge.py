@@ -16,7 +16,7 @@ from earnest.engine.ports import RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.instants import rfc3339
 from earnest.foundation.text import head_tail
-from earnest.verification.records.evidence import Ledger, call_name, measurement_name
+from earnest.verification.records.evidence import WorkRecords, call_name, measurement_name
 from earnest.verification.records.rulings import Citation, JudgeOpinion, must_be_measured
 
 Measure: TypeAlias = Callable[[Sequence[str]], Awaitable[tuple[ToolRecord, ...]]]
@@ -52,7 +52,7 @@ class ModelJudge:
     async def opinions(
         self,
         criteria: Sequence[Criterion],
-        ledger: Ledger,
+        records: WorkRecords,
         output: str,
         model: RoleModel,
         measure: Measure | None = None,
@@ -63,11 +63,11 @@ class ModelJudge:
         Raises `Unanswered` for anything but the one form asked for: exact ids in order, true or false, texts in bounds.
         """
         ids = [criterion.id for criterion in criteria]
-        asked = self._told(criteria, ledger, output, await self._look())
+        asked = self._told(criteria, records, output, await self._look())
         answer = await model.ask(prompt("judge").question(_schema(ids, measures=measure is not None), asked))
         turns = [asked, said(answer)]
         commands = _commands(answer)
-        if measure is not None and not commands and (unshown := _unmeasured(answer, criteria, ledger)):
+        if measure is not None and not commands and (unshown := _unmeasured(answer, criteria, records)):
             turns.append(told(f"{', '.join(unshown)}: a yes counts only if you measure. Answer with measure alone."))
             wanted = await model.ask(prompt("judge").question(_MEASURING, *turns))
             turns.append(said(wanted))
@@ -80,25 +80,25 @@ class ModelJudge:
             raise _not_of_the_form(f"it does not have one entry for each of {len(criteria)} criteria")
         return tuple(_opinion(criterion, entry) for criterion, entry in zip(criteria, entries, strict=True))
 
-    def _told(self, criteria: Sequence[Criterion], ledger: Ledger, output: str, picture: Picture) -> Message:
+    def _told(self, criteria: Sequence[Criterion], records: WorkRecords, output: str, picture: Picture) -> Message:
         asked = [canonical_text({"id": criterion.id, "text": criterion.text}) for criterion in criteria]
         return told(
             f"Today is {self._today}.",
             *picture_parts(picture),
             Data(name="criteria", text="\n".join(asked), characters_max=_WHOLE),
-            *_records(ledger),
-            *_files(ledger),
+            *_records(records),
+            *_files(records),
             Data(name="what the executor says", text=output, characters_max=SAID_CHARACTERS_MAX),
             "Judge each criterion now.",
         )
 
 
-def _unmeasured(answer: JsonObject, criteria: Sequence[Criterion], ledger: Ledger) -> list[str]:
+def _unmeasured(answer: JsonObject, criteria: Sequence[Criterion], records: WorkRecords) -> list[str]:
     """The ids of those that the model calls met although they could be measured."""
     given = answer.get("criteria")
     entries = given if isinstance(given, Sequence) else ()
     met = [entry.get("id") for entry in entries if isinstance(entry, Mapping) and entry.get("met") is True]
-    return [one.id for one in criteria if one.id in met and must_be_measured(one, ledger)]
+    return [one.id for one in criteria if one.id in met and must_be_measured(one, records)]
 
 
 def _commands(answer: JsonObject) -> tuple[str, ...]:
@@ -172,12 +172,12 @@ def _not_of_the_form(reason: str) -> Unanswered:
     return Unanswered(f"the judge's answer does not count: {reason}")
 
 
-def _records(ledger: Ledger) -> Iterator[Data]:
+def _records(records: WorkRecords) -> Iterator[Data]:
     """The newest calls, each between fences of its own; of earlier ones only that they are left out."""
-    first = max(0, len(ledger.calls) - CALLS_SHOWN_MAX)
-    shown = ledger.calls[first:]
+    first = max(0, len(records.calls) - CALLS_SHOWN_MAX)
+    shown = records.calls[first:]
     share = min(OUTPUT_CHARACTERS_MAX, max(OUTPUT_CHARACTERS_MIN, RECORDS_CHARACTERS // max(1, len(shown))))
-    known = {text: path for path, (_, text) in _left(ledger).items() if len(text) >= TWICE_CHARACTERS_MIN}
+    known = {text: path for path, (_, text) in _left(records).items() if len(text) >= TWICE_CHARACTERS_MIN}
     if first:
         yield Data(name="left out", text=f"{first} earlier calls")
     for at, record in enumerate(shown, start=first):
@@ -220,16 +220,16 @@ def _once(text: str, known: Mapping[str, str]) -> str:
     return text
 
 
-def _left(ledger: Ledger) -> dict[str, tuple[str, str]]:
+def _left(records: WorkRecords) -> dict[str, tuple[str, str]]:
     """The files that calls left, as they are now, each with the call that changed it last; the newest first."""
-    left = {path: (call_name(at), text) for at in range(len(ledger.calls)) for path, text in ledger.written(at)}
+    left = {path: (call_name(at), text) for at in range(len(records.calls)) for path, text in records.written(at)}
     newest = sorted(left, key=lambda path: int(left[path][0][1:]), reverse=True)
     return {path: left[path] for path in newest[:FILES_SHOWN_MAX]}
 
 
-def _files(ledger: Ledger) -> Iterator[Data]:
+def _files(records: WorkRecords) -> Iterator[Data]:
     first: dict[str, str] = {}
-    for number, (path, (call, text)) in enumerate(_left(ledger).items(), start=1):
+    for number, (path, (call, text)) in enumerate(_left(records).items(), start=1):
         same = first.setdefault(text, path) if len(text) >= TWICE_CHARACTERS_MIN else path
         content = head_tail(text, FILE_CHARACTERS_MAX) if same == path else f"[the same as {canonical_text(same)}]"
         shown = f"{canonical_text(path)}, changed by {call}\n{content}"

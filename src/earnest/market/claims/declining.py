@@ -1,16 +1,11 @@
 """How much work a buyer may decline."""
 
-from typing import Final
-
 from earnest.foundation.errors import Refused
 from earnest.market.terms import Terms
 
-WINDOW_S: Final = 7 * 86_400
-"""What is counted: the last week."""
-
 
 def declines_max(judged: int, terms: Terms) -> int:
-    """The quota of a buyer who judged so many claims in the window: a fixed number or a share, whichever is more."""
+    """The quota of a buyer who judged so many claims in the last week: a fixed number or a share, whichever is more."""
     return max(terms.declines_per_week, judged * terms.declines_share_percent // 100)
 
 

@@ -31,7 +31,6 @@ STREAM_LOOKS_MAX: Final = 120
 """A stream ends after so many looks, and the browser opens another: whoever may no longer look does not look on."""
 _WIRE: Final = SystemClock()
 """What paces a stream: the world's clock, whatever time the platform is at."""
-FIELD_CHARACTERS_MAX: Final = 500
 
 
 def dashboard_router(

@@ -15,6 +15,7 @@ from earnest.contracts.criterion import CRITERIA_MAX, CRITERION_CHARACTERS_MAX, 
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
+from earnest.foundation.text import listed
 from earnest.verification.citations import QUOTE_CHARACTERS_MIN, CitedFiles
 from earnest.verification.markdown import sections
 from earnest.verification.paths import read_path, read_text
@@ -143,8 +144,7 @@ def _findings(wanted: _Config, criteria: Mapping[str, str], snapshot: Snapshot) 
     problems = [*_tags(lines), *_problems(wanted, criteria, entries, files)]
     cited = {citation.path for each in entries.values() for entry in each for citation in _citations(entry.text, files)}
     if problems:
-        more = f"; and {len(problems) - PROBLEMS_SHOWN_MAX} more" if len(problems) > PROBLEMS_SHOWN_MAX else ""
-        return Findings(passed=False, reason="; ".join(problems[:PROBLEMS_SHOWN_MAX]) + more, evidence=evidence)
+        return Findings(passed=False, reason=listed(problems, PROBLEMS_SHOWN_MAX), evidence=evidence)
     reason = f"the section {wanted.section!r} of {wanted.path} answers {', '.join(criteria)}"
     return Findings(
         passed=True, reason=reason, evidence=(*evidence, *sorted(cited)), measured={"entries": len(entries)}

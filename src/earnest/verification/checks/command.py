@@ -14,9 +14,10 @@ from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, Profile
 from earnest.foundation.text import head_tail, printable
 from earnest.verification.missing import SHELL, missing_program
-from earnest.verification.paths import outside_fault, texts_of
-from earnest.verification.patterns import PATTERN_CHARACTERS_MAX, is_found, pattern_fault
+from earnest.verification.paths import check_inside
+from earnest.verification.patterns import is_found
 from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
+from earnest.verification.values import read_pattern
 
 COMMAND_CHARACTERS_MAX: Final = 8_000
 ARGUMENTS_MAX: Final = 100
@@ -68,7 +69,7 @@ def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Config:
             if key in entries
         ),
         patterns=tuple(
-            (stream, _pattern(reader, entries[key]))
+            (stream, read_pattern(reader, entries[key]))
             for stream, key in zip(STREAMS, patterns, strict=True)
             if key in entries
         ),
@@ -77,28 +78,17 @@ def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Config:
 
 def _argv(reader: NodeReader, node: Node | None) -> tuple[str, ...]:
     """A list is run as it is, a text by the shell."""
-    for text in texts_of(node.json()) if node is not None else ():
-        if node is not None and (fault := outside_fault(text)):
-            reader.fault(node, fault)
+    check_inside(reader, node)
     if node is not None and isinstance(node.value, str):
         return (*SHELL, reader.text(node, at_most=COMMAND_CHARACTERS_MAX))
     return reader.texts(node, at_least=1, at_most=ARGUMENTS_MAX, characters_max=COMMAND_CHARACTERS_MAX)
-
-
-def _pattern(reader: NodeReader, node: Node) -> str:
-    pattern = reader.text(node, at_most=PATTERN_CHARACTERS_MAX)
-    fault = pattern_fault(pattern)
-    if fault:
-        reader.fault(node, fault)
-    return pattern
 
 
 async def _cannot_run(wanted: _Config, report: ExecutionReport, subject: Subject, tools: CheckTools) -> str:
     """Why the command itself could not be run to its end; empty if it could. A stranger's time is its own."""
     if subject.trusted_workspace and report.broken_limit == "wall time" and not report.leftovers:
         return f"the check cannot run: its command did not end within {report.wall_ms / 1000:.1f} s"
-    missing = report.exit_code != wanted.exit_code and await missing_program(wanted.argv, report, tools.sandbox)
-    return f"the check cannot run: {missing!r} is no program of the sandbox" if missing else ""
+    return "" if report.exit_code == wanted.exit_code else await missing_program(wanted.argv, report, tools.sandbox)
 
 
 def _problems(wanted: _Config, report: ExecutionReport) -> Iterator[str]:

@@ -13,6 +13,7 @@ from earnest.effects.hands.edits.text_diff import changed_lines
 from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.effects.hands.workspace.tree import EntryKind
+from earnest.foundation.text import listed
 from earnest.verification.paths import is_match, path_fault
 from earnest.verification.plugin import Base, CheckTools, ConfiguredCheck, Findings, Subject
 
@@ -91,8 +92,7 @@ def _findings(bounds: _Bounds, name: str, base: Base, snapshot: Snapshot) -> Fin
     measured = {"files": len(changed)} | ({"lines": lines} if bounds.lines_max < COUNT_MAX else {})
     reason = f"{len(changed)} files of {name} differ, all within the bounds"
     if problems:
-        more = len(problems) - SHOWN_MAX
-        reason = "; ".join(problems[:SHOWN_MAX]) + (f"; and {more} more" if more > 0 else "")
+        reason = listed(problems, SHOWN_MAX)
     return Findings(passed=not problems, reason=reason, evidence=tuple(changed[:SHOWN_MAX]), measured=measured)
 
 
@@ -104,8 +104,7 @@ def _findings_of_all(bounds: _Bounds, subject: Subject) -> Findings:
     paths = (entry.path for entry in subject.snapshot.entries)
     changed |= {path: (path,) for path in paths if not any(_within(path, name) for name in subject.bases)}
     touched = sorted(path for path, names in changed.items() if not all(_may_change(bounds, one) for one in names))
-    more = f"; and {len(touched) - SHOWN_MAX} more" if len(touched) > SHOWN_MAX else ""
-    reason = "; ".join(f"{path} may not change" for path in touched[:SHOWN_MAX]) + more
+    reason = listed([f"{path} may not change" for path in touched], SHOWN_MAX)
     return Findings(
         passed=not touched,
         reason=reason or f"{len(changed)} files differ, none of them where nothing may",
@@ -137,7 +136,7 @@ def _may_change(bounds: _Bounds, path: str) -> bool:
 
 def _lines(path: str, base: Base, snapshot: Snapshot) -> int | None:
     before = base.entries.get(path)
-    now = next((entry for entry in snapshot.entries if entry.path == path), None)
+    now = snapshot.entry(path)
     if before is not None and now is not None and before.digest == now.digest:
         return 0
     former = base.content(path) if before is not None else None

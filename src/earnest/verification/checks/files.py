@@ -1,7 +1,6 @@
 """Check kind `files`: the required files are there, with the content they should have."""
 
 import asyncio
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import Final
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
-from earnest.foundation.text import printable
+from earnest.foundation.text import listed, printable
 from earnest.verification.markdown import headings
-from earnest.verification.paths import GLOB_SEGMENTS_MAX, is_match, path_fault, read_entry
-from earnest.verification.patterns import PATTERN_CHARACTERS_MAX, is_found, pattern_fault
+from earnest.verification.paths import GLOB_SEGMENTS_MAX, is_match, path_fault, read_entry, read_sha256
+from earnest.verification.patterns import is_found
 from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
+from earnest.verification.values import read_pattern
 
 ITEMS_MAX: Final = 100
 PATH_CHARACTERS_MAX: Final = 1_024
@@ -24,7 +24,6 @@ TEXT_CHARACTERS_MAX: Final = 1024 * 1024
 MATCHES_MAX: Final = 10_000
 SIZE_BYTES_MAX: Final = 1 << 40
 PROBLEMS_SHOWN_MAX: Final = 20
-_SHA256: Final = re.compile(r"(sha256:)?[0-9a-f]{64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +36,10 @@ class _Item:
     matches_max: int
     size_min: int
     size_max: int
-    sha256: str | None
+    sha256: str
     exact: str | None
     contains: tuple[str, ...]
-    regex: str | None
+    regex: str
     headings: tuple[str, ...]
 
     @property
@@ -83,10 +82,10 @@ def _item(reader: NodeReader, node: Node) -> _Item:
         matches_max=reader.integer(entries.get("max"), low=at_least, high=MATCHES_MAX, default=MATCHES_MAX),
         size_min=reader.integer(entries.get("min_bytes"), low=0, high=SIZE_BYTES_MAX, default=0),
         size_max=reader.integer(entries.get("max_bytes"), low=0, high=SIZE_BYTES_MAX, default=SIZE_BYTES_MAX),
-        sha256=_sha256(reader, entries.get("sha256")),
+        sha256=read_sha256(reader, entries.get("sha256")),
         exact=reader.text(entries["exact"], at_most=TEXT_CHARACTERS_MAX, empty=True) if "exact" in entries else None,
         contains=reader.texts(entries.get("contains"), at_most=ITEMS_MAX, characters_max=TEXT_CHARACTERS_MAX),
-        regex=_regex(reader, entries.get("regex")),
+        regex=read_pattern(reader, entries["regex"]) if "regex" in entries else "",
         headings=reader.texts(entries.get("headings"), at_most=ITEMS_MAX, characters_max=1_000),
     )
 
@@ -99,21 +98,6 @@ def _pattern_path(reader: NodeReader, node: Node | None) -> str:
     if node is not None and fault:
         reader.fault(node, fault)
     return path
-
-
-def _sha256(reader: NodeReader, node: Node | None) -> str | None:
-    text = reader.text(node, at_most=80).lower()
-    if node is not None and text and not _SHA256.fullmatch(text):
-        reader.fault(node, "must be 64 hexadecimal digits")
-    return "sha256:" + text.removeprefix("sha256:") if text else None
-
-
-def _regex(reader: NodeReader, node: Node | None) -> str | None:
-    pattern = reader.text(node, at_most=PATTERN_CHARACTERS_MAX)
-    fault = pattern_fault(pattern)
-    if node is not None and fault:
-        reader.fault(node, fault)
-    return pattern or None
 
 
 def _findings(required: list[_Item], forbidden: list[str], snapshot: Snapshot) -> Findings:
@@ -134,9 +118,7 @@ def _findings(required: list[_Item], forbidden: list[str], snapshot: Snapshot) -
         )
     if not problems:
         return Findings(passed=True, reason="every required file is as it should be", evidence=tuple(seen))
-    shown = "; ".join(problems[:PROBLEMS_SHOWN_MAX])
-    more = f"; and {len(problems) - PROBLEMS_SHOWN_MAX} more" if len(problems) > PROBLEMS_SHOWN_MAX else ""
-    return Findings(passed=False, reason=shown + more, evidence=tuple(seen))
+    return Findings(passed=False, reason=listed(problems, PROBLEMS_SHOWN_MAX), evidence=tuple(seen))
 
 
 def _selects(item: _Item, entry: SnapshotEntry) -> bool:
@@ -148,7 +130,7 @@ def _problems(item: _Item, entry: SnapshotEntry, snapshot: Snapshot) -> list[str
     problems = []
     if not item.size_min <= entry.size_bytes <= item.size_max:
         problems.append(f"has {entry.size_bytes} bytes")
-    if item.sha256 is not None and entry.digest != item.sha256:
+    if item.sha256 and entry.digest != f"sha256:{item.sha256}":
         problems.append("has another SHA-256")
     if item.exact is None and not item.needs_text:
         return problems
@@ -169,11 +151,7 @@ def _text_problems(item: _Item, text: str) -> list[str]:
     is_there: Callable[[str], bool] = set(headings(text)).__contains__ if item.headings else (lambda _: False)
     return [
         *(f"does not contain {part[:80]!r}" for part in item.contains if part not in text),
-        *(
-            [f"does not match {printable(item.regex)}"]
-            if item.regex is not None and not is_found(item.regex, text)
-            else []
-        ),
+        *([f"does not match {printable(item.regex)}"] if item.regex and not is_found(item.regex, text) else []),
         *(f"has no heading {title!r}" for title in item.headings if not is_there(" ".join(title.split()))),
     ]
 

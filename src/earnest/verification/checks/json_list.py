@@ -10,10 +10,11 @@ from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonValue, canonical_bytes
+from earnest.foundation.text import listed
 from earnest.verification.citations import CitedFiles
-from earnest.verification.paths import read_entry, read_path
+from earnest.verification.paths import read_json, read_path
 from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
-from earnest.verification.strict_json import JSON_BYTES_MAX, NotStrictJson, strict_json
+from earnest.verification.strict_json import NotStrictJson
 from earnest.verification.values import Repeats, Type, ValueRule, address_key, is_url, read_rule, value_fault
 from earnest.verification.visible import squeezed, without_unseen
 
@@ -100,20 +101,14 @@ def _findings(wanted: _Config, snapshot: Snapshot) -> Findings:
         return Findings(passed=False, reason=f"{wanted.path}: {problem}", evidence=(wanted.path,))
     problems = [*_count_problems(wanted, items), *_item_problems(wanted, items, snapshot), *_twins(wanted, items)]
     if problems:
-        more = f"; and {len(problems) - PROBLEMS_SHOWN_MAX} more" if len(problems) > PROBLEMS_SHOWN_MAX else ""
-        reason = f"{wanted.path}: {'; '.join(problems[:PROBLEMS_SHOWN_MAX])}{more}"
+        reason = f"{wanted.path}: {listed(problems, PROBLEMS_SHOWN_MAX)}"
     else:
         reason = f"all {len(items)} items of {wanted.path} are as they should be"
     return Findings(passed=not problems, reason=reason, evidence=(wanted.path,), measured={"items": len(items)})
 
 
 def _items(wanted: _Config, snapshot: Snapshot) -> Sequence[JsonValue]:
-    entry = next((entry for entry in snapshot.entries if entry.path == wanted.path), None)
-    if entry is None:
-        raise NotStrictJson("there is no such file")
-    if entry.size_bytes > JSON_BYTES_MAX:
-        raise NotStrictJson(f"more than {JSON_BYTES_MAX} bytes")
-    value = strict_json(read_entry(snapshot, entry))
+    value = read_json(snapshot, wanted.path)
     for key in wanted.at:
         if not isinstance(value, Mapping) or key not in value:
             raise NotStrictJson(f"there is nothing at {'.'.join(wanted.at)!r}")

@@ -4,21 +4,17 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from earnest.contracts.json_values import plain
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
-from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.canonical import JsonValue
 from earnest.foundation.errors import Refused
-from earnest.verification.paths import beside_fault, path_fault, read_beside, read_entry
+from earnest.verification.paths import beside_fault, read_beside, read_json, read_path
 from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 from earnest.verification.schema import schema_fault
 from earnest.verification.schema_process import schema_problems
-from earnest.verification.strict_json import JSON_BYTES_MAX, NotStrictJson, strict_json
-
-PATH_CHARACTERS_MAX: Final = 1_024
+from earnest.verification.strict_json import NotStrictJson, strict_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +30,7 @@ async def _measure(wanted: _Config, subject: Subject, _tools: CheckTools) -> Fin
     if wanted.schema_file is not None:
         schema = await asyncio.to_thread(_schema_beside, subject.base_folder, wanted.schema_file)
     try:
-        value = await asyncio.to_thread(_value, subject.snapshot, wanted.path)
+        value = await asyncio.to_thread(read_json, subject.snapshot, wanted.path)
     except NotStrictJson as problem:
         return Findings(passed=False, reason=f"{wanted.path}: {problem}", evidence=(wanted.path,))
     problems = await schema_problems(schema, value)
@@ -46,10 +42,6 @@ async def _measure(wanted: _Config, subject: Subject, _tools: CheckTools) -> Fin
 
 def _read(reader: NodeReader, node: Node, base_folder: Path | None) -> _Config:
     entries = reader.mapping(node, required=("path", "schema"), optional=())
-    path = reader.text(entries.get("path"), at_most=PATH_CHARACTERS_MAX)
-    fault = path_fault(path) if path else None
-    if fault:
-        reader.fault(entries["path"], fault)
     given = entries.get("schema")
     name = given.value if given is not None and isinstance(given.value, str) else None
     schema: JsonValue = {}
@@ -57,7 +49,7 @@ def _read(reader: NodeReader, node: Node, base_folder: Path | None) -> _Config:
         schema = _inline(reader, given)
     elif given is not None and name is not None and (fault := beside_fault(base_folder, name, _schema_beside)):
         reader.fault(given, fault)
-    return _Config(path=path, schema=schema, schema_file=name)
+    return _Config(path=read_path(reader, entries.get("path")), schema=schema, schema_file=name)
 
 
 def _inline(reader: NodeReader, node: Node) -> JsonValue:
@@ -80,15 +72,6 @@ def _schema_beside(base_folder: Path | None, name: str) -> JsonValue:
     if fault:
         raise Refused("bad_check_file", f"{name} {fault}")
     return schema
-
-
-def _value(snapshot: Snapshot, path: str) -> JsonValue:
-    entry = next((entry for entry in snapshot.entries if entry.path == path), None)
-    if entry is None:
-        raise NotStrictJson("there is no such file")
-    if entry.size_bytes > JSON_BYTES_MAX:
-        raise NotStrictJson(f"more than {JSON_BYTES_MAX} bytes")
-    return strict_json(read_entry(snapshot, entry))
 
 
 CHECK = ConfiguredCheck(kind="json_schema", version=1, read=_read, measure=_measure)

@@ -11,6 +11,7 @@ from typing import Final
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
+from earnest.foundation.text import listed
 from earnest.verification.markdown import Table, TableRow, tables
 from earnest.verification.paths import read_path, read_text
 from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
@@ -99,8 +100,7 @@ def _findings(wanted: _Config, snapshot: Snapshot) -> Findings:
         return Findings(passed=False, reason=f"{wanted.path}: {table}", evidence=evidence)
     problems = list(_column_problems(wanted, table) or _row_problems(wanted, table))
     if problems:
-        more = f"; and {len(problems) - PROBLEMS_SHOWN_MAX} more" if len(problems) > PROBLEMS_SHOWN_MAX else ""
-        reason = f"{wanted.path}: {'; '.join(problems[:PROBLEMS_SHOWN_MAX])}{more}"
+        reason = f"{wanted.path}: {listed(problems, PROBLEMS_SHOWN_MAX)}"
     else:
         reason = f"the table in line {table.header.line} of {wanted.path} has {len(table.rows)} rows as they should be"
     evidence = (f"{wanted.path}:{table.header.line}",)

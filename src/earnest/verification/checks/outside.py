@@ -12,12 +12,12 @@ from typing import Final
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.outside_file import CONTENT_BYTES_MAX, Outside, Sight
+from earnest.verification.paths import read_sha256
 from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 
 PATH_CHARACTERS_MAX: Final = 1_024
 TEXTS_MAX: Final = 100
 TEXT_CHARACTERS_MAX: Final = 1024 * 1024
-_SHA256: Final = re.compile(r"(sha256:)?[0-9a-f]{64}", re.ASCII)
 _PATH: Final = re.compile(r"(~|/)[^\0-\x1f\x7f]*")
 
 
@@ -43,14 +43,12 @@ def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Wanted:
         reader.fault(entries["path"], f"{path!r} must be absolute or begin with ~/")
     if ".." in path.split("/"):
         reader.fault(entries["path"], f"{path!r} must have no part '..'")
-    sha256 = reader.text(entries.get("sha256"), at_most=80).lower()
-    if sha256 and not _SHA256.fullmatch(sha256):
-        reader.fault(entries["sha256"], "must be 64 hexadecimal digits")
+    sha256 = read_sha256(reader, entries.get("sha256"))
     contains = reader.texts(entries.get("contains"), at_most=TEXTS_MAX, characters_max=TEXT_CHARACTERS_MAX)
     exists = reader.boolean(entries.get("exists"), default=True)
     if not exists and (sha256 or contains):
         reader.fault(node, "what is absent has no content: remove sha256 and contains")
-    return _Wanted(path=path, exists=exists, sha256=sha256.removeprefix("sha256:"), contains=contains)
+    return _Wanted(path=path, exists=exists, sha256=sha256, contains=contains)
 
 
 def _found(wanted: _Wanted, outside: Outside) -> Findings:

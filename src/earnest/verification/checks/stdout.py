@@ -11,7 +11,7 @@ from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, Profile
 from earnest.verification.missing import missing_program
-from earnest.verification.paths import beside_fault, outside_fault, read_beside, texts_of
+from earnest.verification.paths import beside_fault, check_inside, read_beside
 from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
 
 CASES_MAX: Final = 100
@@ -59,8 +59,7 @@ async def _measure(wanted: _Config, subject: Subject, tools: CheckTools) -> Find
         )
         reports.append(report)
         if missing := await missing_program(wanted.program, report, tools.sandbox):
-            reason = f"the check cannot run: {missing!r} is no program of the sandbox"
-            return Findings(passed=None, cannot_run=True, reason=reason, reports=tuple(reports))
+            return Findings(passed=None, cannot_run=True, reason=missing, reports=tuple(reports))
         if problem := _problem(report, expected, trim=wanted.trim_final_newline):
             problems[f"case {at}"] = problem
         if len(problems) == PROBLEMS_MAX:
@@ -74,10 +73,7 @@ async def _measure(wanted: _Config, subject: Subject, tools: CheckTools) -> Find
 
 def _read(reader: NodeReader, node: Node, base_folder: Path | None) -> _Config:
     entries = reader.mapping(node, required=("program", "cases"), optional=("trim_final_newline",))
-    program = entries.get("program")
-    for text in texts_of(program.json()) if program is not None else ():
-        if program is not None and (fault := outside_fault(text)):
-            reader.fault(program, fault)
+    check_inside(reader, entries.get("program"))
     cases = reader.items(entries.get("cases"), at_least=1, at_most=CASES_MAX)
     return _Config(
         program=reader.texts(entries.get("program"), at_least=1, at_most=ARGUMENTS_MAX, characters_max=4_000),

@@ -27,7 +27,7 @@ class FileText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
+class WorkRecords:
     """The calls of a piece of work, in the order in which they ended; a judge knows them as `c1`, `c2`, ….
 
     `texts` are the files that they changed, as far as these can be read, in the state that is judged. `inputs` are the

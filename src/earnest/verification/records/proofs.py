@@ -10,7 +10,7 @@ from earnest.effects.hands.tools.record import ToolRecord
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.verification.judging.orders import gives_orders
 from earnest.verification.records.demands import Demand, is_named
-from earnest.verification.records.evidence import Ledger, arguments, call_name, folded, mentions, says
+from earnest.verification.records.evidence import WorkRecords, arguments, call_name, folded, mentions, says
 from earnest.verification.records.worth import against_file, pieces
 from earnest.verification.visible import words
 
@@ -72,28 +72,28 @@ class Proof:
     path: str = ""
 
 
-def proof_of(call: str, quote: str, demand: Demand, ledger: Ledger) -> Proof | str:
+def proof_of(call: str, quote: str, demand: Demand, records: WorkRecords) -> Proof | str:
     """What a reference proves, or why it proves nothing. Calls that failed are somebody else's question."""
-    at, wanted = ledger.number(call), folded(quote)
-    record = ledger.measurement(call) if at is None else ledger.calls[at]
+    at, wanted = records.number(call), folded(quote)
+    record = records.measurement(call) if at is None else records.calls[at]
     if record is None:
         return f"{call[:40]!a} is no call of this work"
     if not any(character.isalnum() for character in wanted):
-        against = _against_silence(record, at, demand, ledger) if record.found_nothing else "nothing is quoted"
+        against = _against_silence(record, at, demand, records) if record.found_nothing else "nothing is quoted"
         silence = Proof(call=call, record=record, at=at, quote=SILENCE, source=SILENCE)
         return f"{call}: {against}" if against else silence
     if not record.ok:
         return f"{call} has failed"
     objection = f"{call} did not put out or write {wanted[:80]!a}"
-    of_work: Iterable[tuple[Proof, str]] = _of_files(at, wanted, ledger) if at is not None else ()
+    of_work: Iterable[tuple[Proof, str]] = _of_files(at, wanted, records) if at is not None else ()
     for proof, against in (*of_work, *_of_stdout(call, record, at, wanted, demand)):
-        objection = against or _against(proof, demand, ledger)
+        objection = against or _against(proof, demand, records)
         if not objection:
             return proof
     return f"{call}: {objection}" if not objection.startswith(call) else objection
 
 
-def _against_silence(record: ToolRecord, at: int | None, demand: Demand, ledger: Ledger) -> str:
+def _against_silence(record: ToolRecord, at: int | None, demand: Demand, records: WorkRecords) -> str:
     """Why a search that found nothing is no answer: it is one to a question that asks for what was sought."""
     if demand.plausible or demand.acts or not (demand.answers or demand.tells):
         return "that nothing was found is no answer to what is asked for"
@@ -101,16 +101,16 @@ def _against_silence(record: ToolRecord, at: int | None, demand: Demand, ledger:
     sought = " ".join(word for word in arguments(record).split() if "/" not in word and "." not in word)
     if asked.isdisjoint(words(sought)):
         return "it searched for something else"
-    return "" if at is None else _against_what_followed(at, demand, ledger)
+    return "" if at is None else _against_what_followed(at, demand, records)
 
 
-def _of_files(at: int, wanted: str, ledger: Ledger) -> Iterator[tuple[Proof, str]]:
+def _of_files(at: int, wanted: str, records: WorkRecords) -> Iterator[tuple[Proof, str]]:
     """Wherever the quotation stands in what the call changed and left, and why that proves nothing."""
-    call, record = call_name(at), ledger.calls[at]
+    call, record = call_name(at), records.calls[at]
     for change in record.changed:
         if _said_of(change.kind, change.path) == wanted:
             yield Proof(call=call, record=record, at=at, quote=wanted, source=wanted, path=change.path), ""
-    for path, text in ledger.written(at):
+    for path, text in records.written(at):
         if source := _around(text, wanted):
             proof = Proof(call=call, record=record, at=at, quote=wanted, source=source, path=path)
             yield proof, against_file(record, path)
@@ -140,7 +140,7 @@ def _around(text: str, wanted: str) -> str:
     return whole[max(0, found - NEAR_CHARACTERS) : found + len(wanted) + NEAR_CHARACTERS]
 
 
-def _against(proof: Proof, demand: Demand, ledger: Ledger) -> str:
+def _against(proof: Proof, demand: Demand, records: WorkRecords) -> str:
     record = proof.record
     if proof.path and proof.source == proof.quote == _said_of(_kind(record, proof.path), proof.path):
         named = any(is_named(proof.path, name) for name in demand.paths)
@@ -148,9 +148,9 @@ def _against(proof: Proof, demand: Demand, ledger: Ledger) -> str:
     if proof.at is None:
         against = _against_talk(proof)
     elif proof.path:
-        against = _against_file(proof, proof.at, demand, ledger)
+        against = _against_file(proof, proof.at, demand, records)
     else:
-        against = _against_stdout(proof, proof.at, demand, ledger)
+        against = _against_stdout(proof, proof.at, demand, records)
     return against or ("what it quotes from gives orders to the judge" if gives_orders(proof.source) else "")
 
 
@@ -166,47 +166,47 @@ def _against_talk(proof: Proof) -> str:
     return "the words stand in the call itself" if Counter(words(proof.quote)) <= given else ""
 
 
-def _against_file(proof: Proof, at: int, demand: Demand, ledger: Ledger) -> str:
+def _against_file(proof: Proof, at: int, demand: Demand, records: WorkRecords) -> str:
     """A file that a criterion names may be written by hand; a measurement may not."""
     named = any(is_named(proof.path, name) for name in demand.paths)
-    made = any(ledger.last_change(name) for name in demand.paths if not ledger.is_input(name))
+    made = any(records.last_change(name) for name in demand.paths if not records.is_input(name))
     if made and not named:
         return f"it quotes {proof.path}, which is not the file that is asked for"
     if demand.plausible or (named and not demand.measures):
         return ""
     said = "it only says what it was told to say" if only_says(proof.record) else ""
-    return _against_own_words(proof, at, demand, ledger) or said
+    return _against_own_words(proof, at, demand, records) or said
 
 
-def _against_stdout(proof: Proof, at: int, demand: Demand, ledger: Ledger) -> str:
-    if against := _against_call(proof, demand, ledger):
+def _against_stdout(proof: Proof, at: int, demand: Demand, records: WorkRecords) -> str:
+    if against := _against_call(proof, demand, records):
         return against
     if _is_echo(proof.record, proof.quote):
         return "the words stand in the call itself"
-    if against := _against_what_followed(at, demand, ledger):
+    if against := _against_what_followed(at, demand, records):
         return against
     if any(mentions(proof.record, name) for name in demand.paths) and not demand.measures:
         return ""
-    return _against_own_words(proof, at, demand, ledger)
+    return _against_own_words(proof, at, demand, records)
 
 
-def _against_call(proof: Proof, demand: Demand, ledger: Ledger) -> str:
+def _against_call(proof: Proof, demand: Demand, records: WorkRecords) -> str:
     """Why a call that only says, lists or shows something is no proof of what is asked for."""
     record = proof.record
     if record.tool in WRITERS or only_says(record):
         return "it only says what it was told to say"
     may_list = demand.plausible or demand.tells or demand.acts
-    if only_lists(record) and (not may_list or demand.measures or _is_readable(demand, ledger)):
+    if only_lists(record) and (not may_list or demand.measures or _is_readable(demand, records)):
         return "that something is there does not show what it is"
-    if only_shows(record) and not (demand.plausible or demand.tells or _is_shown(proof, demand, ledger)):
+    if only_shows(record) and not (demand.plausible or demand.tells or _is_shown(proof, demand, records)):
         return "that a file says so is nothing that this work did"
     return ""
 
 
-def _against_own_words(proof: Proof, at: int, demand: Demand, ledger: Ledger) -> str:
+def _against_own_words(proof: Proof, at: int, demand: Demand, records: WorkRecords) -> str:
     if says(demand.text, proof.quote):
         return "it only repeats the criterion"
-    return "the executor wrote these words itself" if ledger.is_own_word(proof.quote, at) else ""
+    return "the executor wrote these words itself" if records.is_own_word(proof.quote, at) else ""
 
 
 def _is_echo(record: ToolRecord, quote: str) -> bool:
@@ -215,22 +215,22 @@ def _is_echo(record: ToolRecord, quote: str) -> bool:
     return says(given, quote) or (record.tool == "shell" and set(words(quote)) <= set(words(given)))
 
 
-def _is_readable(demand: Demand, ledger: Ledger) -> bool:
+def _is_readable(demand: Demand, records: WorkRecords) -> bool:
     """True if a file that the criterion names was made and can be read, so that more than its name can be shown."""
-    return any(is_named(path, name) for name in demand.paths if not name.endswith("/") for path in ledger.texts)
+    return any(is_named(path, name) for name in demand.paths if not name.endswith("/") for path in records.texts)
 
 
-def _is_shown(proof: Proof, demand: Demand, ledger: Ledger) -> bool:
+def _is_shown(proof: Proof, demand: Demand, records: WorkRecords) -> bool:
     """True if the words stand in a file that this work made, or one that the criterion names is shown."""
-    if any(proof.quote in folded(file.text) for file in ledger.texts.values()):
+    if any(proof.quote in folded(file.text) for file in records.texts.values()):
         return True
     return not demand.measures and any(mentions(proof.record, name) for name in demand.paths)
 
 
-def _against_what_followed(at: int, demand: Demand, ledger: Ledger) -> str:
+def _against_what_followed(at: int, demand: Demand, records: WorkRecords) -> str:
     """What the call spoke of was changed by a later one; or what it measured failed later."""
-    record, known = ledger.calls[at], ledger.calls[: at + 1]
-    for later in ledger.calls[at + 1 :]:
+    record, known = records.calls[at], records.calls[: at + 1]
+    for later in records.calls[at + 1 :]:
         if demand.measures and not later.ok and record.tool_ids <= later.tool_ids:
             return f"the same program failed afterwards: {later.target[:200]!a}"
         for path in (change.path for change in later.changed if not _is_cache(change.path)):

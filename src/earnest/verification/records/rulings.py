@@ -4,7 +4,7 @@ It does if nothing in the work speaks against it, at least one reference proves 
 what the criterion names. Each gate only takes away.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ from earnest.foundation.instants import rfc3339
 from earnest.foundation.text import printable
 from earnest.verification.plugin import Findings
 from earnest.verification.records.demands import DATE, Demand, demand_of, is_named, is_program, paths_in
-from earnest.verification.records.evidence import Ledger, call_name, mentions
+from earnest.verification.records.evidence import WorkRecords, call_name, mentions
 from earnest.verification.records.proofs import Proof, proof_of
 from earnest.verification.records.worth import against_file
 
@@ -55,22 +55,22 @@ class RecordRuling:
     measured: bool = False
 
 
-def ruled(opinion: JudgeOpinion, ledger: Ledger) -> RecordRuling:
+def ruled(opinion: JudgeOpinion, records: WorkRecords) -> RecordRuling:
     """What an opinion is worth. A judge's no is believed, its yes has to be shown."""
     demand = demand_of(opinion.criterion)
-    cited = {at for citation in opinion.citations if (at := ledger.number(citation.call)) is not None}
-    about = {at for at, call in enumerate(ledger.calls) if any(mentions(call, name) for name in demand.paths)}
-    calls = tuple(ledger.calls[at] for at in sorted(cited | about)) or ledger.calls
+    cited = {at for citation in opinion.citations if (at := records.number(citation.call)) is not None}
+    about = {at for at, call in enumerate(records.calls) if any(mentions(call, name) for name in demand.paths)}
+    calls = tuple(records.calls[at] for at in sorted(cited | about)) or records.calls
     reason = printable(opinion.reason)
     if not opinion.met:
         return RecordRuling(findings=Findings(passed=False, reason=f"the judge finds: {reason}"), calls=calls)
-    shown = [proof_of(citation.call, citation.quote, demand, ledger) for citation in opinion.citations]
+    shown = [proof_of(citation.call, citation.quote, demand, records) for citation in opinion.citations]
     proofs = [one for one in shown if isinstance(one, Proof)]
     against = (
-        _against_what_failed([ledger.calls[at] for at in sorted(cited)])
-        or _against_the_work(demand, ledger)
+        _against_what_failed([records.calls[at] for at in sorted(cited)])
+        or _against_the_work(demand, records)
         or ("" if proofs else _against_every_reference([one for one in shown if isinstance(one, str)]))
-        or _against_the_proofs(demand, ledger, proofs)
+        or _against_the_proofs(demand, records, proofs)
     )
     findings = Findings(
         passed=not against,
@@ -80,9 +80,9 @@ def ruled(opinion: JudgeOpinion, ledger: Ledger) -> RecordRuling:
     return RecordRuling(findings=findings, calls=calls, measured=any(proof.at is None for proof in proofs))
 
 
-def must_be_measured(criterion: Criterion, ledger: Ledger) -> bool:
+def must_be_measured(criterion: Criterion, records: WorkRecords) -> bool:
     """True if a yes to it counts only where the judge measured."""
-    return _is_measurable(demand_of(criterion), ledger)
+    return _is_measurable(demand_of(criterion), records)
 
 
 def _told(proof: Proof) -> str:
@@ -102,24 +102,24 @@ def _against_what_failed(cited: Sequence[ToolRecord]) -> str:
     return f"a call that is to show it has failed: {failed.tool} {failed.target[:200]!a}: {why}"
 
 
-def _against_the_work(demand: Demand, ledger: Ledger) -> str:
+def _against_the_work(demand: Demand, records: WorkRecords) -> str:
     """What the criterion names must have been changed, last by a call that succeeded, unless it can only be read.
 
     Beside something that was changed, what other work of the run has left needs only be read.
     """
-    has_changed = any(ledger.last_change(name, or_mode=demand.mode) for name in demand.paths)
+    has_changed = any(records.last_change(name, or_mode=demand.mode) for name in demand.paths)
     for name in demand.paths:
-        if ledger.is_input(name) or (has_changed and ledger.is_former(name)):
+        if records.is_input(name) or (has_changed and records.is_former(name)):
             continue
-        last = ledger.last_change(name, or_mode=demand.mode)
+        last = records.last_change(name, or_mode=demand.mode)
         if last is None:
             if demand.answers and not demand.acts:
                 continue
             return f"no call of this work changed {name}"
         at, change = last
-        if not ledger.calls[at].ok:
+        if not records.calls[at].ok:
             return f"{name} is what a call left behind that failed ({call_name(at)})"
-        if change.kind is EntryKind.FILE and (fault := against_file(ledger.calls[at], change.path)):
+        if change.kind is EntryKind.FILE and (fault := against_file(records.calls[at], change.path)):
             return f"{name} is what {call_name(at)} left behind: {fault}"
         if change.kind is EntryKind.GONE and not demand.acts:
             return f"{name} is no longer there"
@@ -128,26 +128,26 @@ def _against_the_work(demand: Demand, ledger: Ledger) -> str:
     return ""
 
 
-def _against_the_proofs(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
-    gates: tuple[Callable[[Demand, Ledger, Sequence[Proof]], str], ...] = (_uncovered, _undone, _misdated, _unmeasured)
-    return next((against for gate in gates if (against := gate(demand, ledger, proofs))), "")
+def _against_the_proofs(demand: Demand, records: WorkRecords, proofs: Sequence[Proof]) -> str:
+    gates = (_uncovered, _undone, _misdated, _unmeasured)
+    return next((against for gate in gates if (against := gate(demand, records, proofs))), "")
 
 
-def _uncovered(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
+def _uncovered(demand: Demand, records: WorkRecords, proofs: Sequence[Proof]) -> str:
     """Every path that is named must be one that a reference is about; an input, one that any call used."""
-    used = [record for record in ledger.calls if record.ok or record.found_nothing]
+    used = [record for record in records.calls if record.ok or record.found_nothing]
     for name in demand.paths:
-        about = used if ledger.is_input(name) or ledger.is_former(name) else [proof.record for proof in proofs]
+        about = used if records.is_input(name) or records.is_former(name) else [proof.record for proof in proofs]
         if not any(mentions(record, name) for record in about):
             return f"nothing that is referred to shows {name}"
     return ""
 
 
-def _undone(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
+def _undone(demand: Demand, records: WorkRecords, proofs: Sequence[Proof]) -> str:
     """Where something must have been done to files no name is given of, a look at what is there is no proof."""
     if not demand.acts or demand.answers or demand.paths:
         return ""
-    made = {path for record in ledger.calls if record.ok for path in _changed(record)}
+    made = {path for record in records.calls if record.ok for path in _changed(record)}
     done = any(proof.path or _changed(proof.record) for proof in proofs)
     shown = (name for proof in proofs for name in paths_in(proof.quote))
     shown_made = any(is_named(one, name) for name in shown for one in made)
@@ -160,26 +160,26 @@ def _changed(record: ToolRecord) -> list[str]:
     ]
 
 
-def _unmeasured(demand: Demand, ledger: Ledger, proofs: Sequence[Proof]) -> str:
+def _unmeasured(demand: Demand, records: WorkRecords, proofs: Sequence[Proof]) -> str:
     """A yes to what could be measured stands on a measurement of the judge's own."""
-    if not _is_measurable(demand, ledger) or any(proof.at is None for proof in proofs):
+    if not _is_measurable(demand, records) or any(proof.at is None for proof in proofs):
         return ""
     return "it could be measured, and the judge has not: no command of its own shows it"
 
 
-def _is_measurable(demand: Demand, ledger: Ledger) -> bool:
+def _is_measurable(demand: Demand, records: WorkRecords) -> bool:
     """True if commands can be run, and it is no opinion: it is to be verified, or says, whatever the planner calls it,
 
     that something works, is about a program that was changed, or compares what was made with what is given.
     """
-    if ledger.measured is None:
+    if records.measured is None:
         return False
-    given = [name for name in demand.paths if ledger.is_input(name) or ledger.is_former(name)]
-    made = [name for name in demand.paths if ledger.last_change(name)]
+    given = [name for name in demand.paths if records.is_input(name) or records.is_former(name)]
+    made = [name for name in demand.paths if records.last_change(name)]
     return not demand.plausible or demand.measures or any(map(is_program, made)) or bool(given and made)
 
 
-def _misdated(demand: Demand, _ledger: Ledger, proofs: Sequence[Proof]) -> str:
+def _misdated(demand: Demand, _records: WorkRecords, proofs: Sequence[Proof]) -> str:
     dates = {date for proof in proofs for date in DATE.findall(proof.source)}
     missing = next((date for date in demand.dates if date not in dates), None)
     if missing is not None:

@@ -1,7 +1,7 @@
 """The meaning of a run's counted results: only all of them passed, and enough of them, is a success."""
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, fields
+from typing import Any, Final
 
 from earnest.effects.hands.sandbox.api import ExecutionReport
 from earnest.foundation.canonical import JsonObject, JsonValue
@@ -12,31 +12,33 @@ from earnest.verification.unit_tests.vacuous import vacuous_tests
 
 WHY_SPLIT: Final = "the tests cannot be split from the submission: "
 
+_UNWRITTEN: Final = "no result was written"
+
 Judgement = tuple[bool | None, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Counted:
-    """What the tests' side wrote. A number that is missing is negative, a text that is missing stands for trouble."""
+    """What the tests' side wrote; what it did not write stands for trouble, as here."""
 
-    run: int
-    passed: int
-    skipped: int
-    skips: tuple[str, ...]
-    collected: int
-    deselected: int
-    calls: int
-    fault: str
-    inseparable: str
-    limited: int
-    limit: str
-    broken: str
-    reason: str
-    blame: bool
-    finished: bool
-    asserted: int
-    weak: tuple[JsonValue, ...]
-    flags: tuple[str, ...]
+    run: int = -1
+    passed: int = -1
+    skipped: int = -1
+    skips: tuple[str, ...] = ("",)
+    collected: int = -1
+    deselected: int = -1
+    calls: int = -1
+    fault: str = _UNWRITTEN
+    inseparable: str = _UNWRITTEN
+    limited: int = -1
+    limit: str = _UNWRITTEN
+    broken: str = _UNWRITTEN
+    reason: str = _UNWRITTEN
+    blame: bool = False
+    finished: bool = False
+    asserted: int = -1
+    weak: tuple[JsonValue, ...] = ("",)
+    flags: tuple[str, ...] = ("no flags were written",)
 
 
 def judge(plan: SuitePlan, trial: SuiteRun, reports: tuple[ExecutionReport, ...]) -> Findings:
@@ -130,32 +132,10 @@ def _told(count: _Counted) -> str:
 
 
 def _counted(count: JsonObject) -> _Counted:
-    flags, skips, weak = count.get("flags"), count.get("skips"), count.get("weak")
-    return _Counted(
-        run=_number(count.get("run")),
-        passed=_number(count.get("passed")),
-        skipped=_number(count.get("skipped")),
-        skips=tuple(map(str, skips)) if isinstance(skips, list | tuple) else ("",),
-        collected=_number(count.get("collected")),
-        deselected=_number(count.get("deselected")),
-        calls=_number(count.get("calls")),
-        fault=_text(count.get("fault")),
-        inseparable=_text(count.get("inseparable")),
-        limited=_number(count.get("limited")),
-        limit=_text(count.get("limit")),
-        broken=_text(count.get("broken")),
-        reason=_text(count.get("reason")),
-        blame=count.get("blame") is True,
-        finished=count.get("finished") is True,
-        asserted=_number(count.get("asserted")),
-        weak=tuple(weak) if isinstance(weak, list | tuple) else ("",),
-        flags=tuple(map(str, flags)) if isinstance(flags, list | tuple) else ("no flags were written",),
-    )
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else "no result was written"
-
-
-def _number(value: JsonValue) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else -1
+    """Of what was written, what is of the right type."""
+    given: dict[str, Any] = {
+        name: tuple(value if name == "weak" else map(str, value)) if isinstance(value, list | tuple) else value
+        for name, value in count.items()
+    }
+    right = (each.name for each in fields(_Counted) if type(given.get(each.name)) is type(each.default))
+    return _Counted(**{name: given[name] for name in right})

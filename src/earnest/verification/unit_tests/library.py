@@ -11,6 +11,7 @@ import decimal
 import enum
 import fractions
 import importlib
+import inspect
 import io
 import math
 import numbers
@@ -36,6 +37,11 @@ EXCEPTION_MODULES: Final = frozenset(
 )
 """Whose exceptions arrive as themselves."""
 
+_PARAMETER_KINDS: Final = (
+    *(inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL),
+    *(inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD),
+)
+"""By their numbers."""
 PATHS: Final = ("PosixPath", "PurePosixPath", "PureWindowsPath")
 _LIBRARY_TYPES: Final[tuple[type, ...]] = (
     *(collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque, decimal.Decimal),
@@ -62,6 +68,26 @@ ABSTRACT: Final[dict[str, Any]] = {
 }
 """Classes whose subclass a class of the submission is also on our side, by module and name."""
 PLAIN_BASES: Final = (str, int, float, bytes, tuple, list, dict, set, frozenset, collections.deque)
+
+
+FORWARDED: Final = (
+    *("__abs__", "__add__", "__aenter__", "__aiter__", "__and__", "__anext__", "__ceil__", "__delete__"),
+    *("__delitem__", "__divmod__", "__enter__", "__floor__", "__floordiv__", "__ge__", "__get__", "__getitem__"),
+    *("__gt__", "__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imod__", "__imul__", "__invert__"),
+    *("__ior__", "__ipow__", "__irshift__", "__isub__", "__iter__", "__itruediv__", "__ixor__", "__le__"),
+    *("__lshift__", "__lt__", "__matmul__", "__mod__", "__mro_entries__", "__mul__", "__neg__", "__next__"),
+    *("__or__", "__pos__", "__pow__", "__radd__", "__rand__", "__rdivmod__", "__reversed__", "__rfloordiv__"),
+    *("__rlshift__", "__rmatmul__", "__rmod__", "__rmul__", "__ror__", "__round__", "__rpow__", "__rrshift__"),
+    *("__rshift__", "__rsub__", "__rtruediv__", "__rxor__", "__set__", "__set_name__", "__setitem__", "__sub__"),
+    *("__truediv__", "__trunc__", "__xor__"),
+)
+"""Operations whose answer is taken as it comes."""
+OPERATIONS: Final = (
+    *FORWARDED,
+    *("__aexit__", "__await__", "__bool__", "__bytes__", "__call__", "__complex__", "__contains__", "__exit__"),
+    *("__float__", "__hash__", "__index__", "__int__", "__len__"),
+)
+"""Every operation that a class is told to offer."""
 
 
 class Malformed(Exception):
@@ -107,6 +133,30 @@ def is_library(value: Any) -> bool:
     if type(module) is not str or module.partition(".")[0] not in sys.stdlib_module_names:
         return False
     return getattr(sys.modules.get(module), value.__name__, None) is value
+
+
+def offers(kind: type, name: str) -> bool:
+    """True if the class itself offers an operation; what every object has does not count."""
+    return any(vars(base).get(name) is not None for base in kind.__mro__[:-1])  # the last is object
+
+
+def parameters(function: Any) -> list[tuple[object, ...]]:
+    """Name, kind, has a default, default, of each parameter."""
+    return [
+        (each.name, int(each.kind), has, each.default if has else None)
+        for each in inspect.signature(function).parameters.values()
+        for has in [each.default is not each.empty]
+    ]
+
+
+def signature(told: Any) -> inspect.Signature:
+    """From what `parameters` told."""
+    return inspect.Signature(
+        [
+            inspect.Parameter(name, _PARAMETER_KINDS[kind], default=default if has else inspect.Parameter.empty)
+            for name, kind, has, default in told
+        ]
+    )
 
 
 def plain_base(value: object) -> type | None:

@@ -4,6 +4,9 @@ Runs with the tests: their files are imported with calls at these places. A mark
 as they are, and says nothing about what was asserted. What it means is judged outside (`vacuous.py`).
 """
 
+# Names are those that `ast.NodeTransformer` calls.
+# ruff: noqa: N815
+
 import ast
 import builtins
 from collections.abc import Iterable, Iterator
@@ -11,7 +14,7 @@ from importlib.machinery import SourceFileLoader
 from typing import Any, Final
 
 from earnest.verification.unit_tests import library
-from earnest.verification.unit_tests.asserting import asserting_functions, asserts, can_fail, named
+from earnest.verification.unit_tests.asserting import asserting_functions, asserts, can_fail, last_name, named
 from earnest.verification.unit_tests.failures import FILES
 
 RAN: Final = "@ran"  # no name that a test can write
@@ -153,14 +156,12 @@ class _Marks(ast.NodeTransformer):
         node.test = self._decided(node.test) or _call(RAN, self.visit(node.test))
         return node
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+    def _name(self, node: ast.Attribute | ast.Name) -> ast.AST:
         self.generic_visit(node)
-        is_assertion = isinstance(node.ctx, ast.Load) and named(node.attr)
+        is_assertion = isinstance(node.ctx, ast.Load) and named(last_name(node))
         return _call(RAN, node) if is_assertion else node
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        is_assertion = isinstance(node.ctx, ast.Load) and named(node.id)
-        return _call(RAN, node) if is_assertion else node
+    visit_Attribute = visit_Name = _name
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Attribute) and node.func.attr in _TRUTHS and node.args:
@@ -171,24 +172,12 @@ class _Marks(ast.NodeTransformer):
         self.generic_visit(node)
         return node
 
-    def visit_For(self, node: ast.For) -> Any:
-        return self._around(node)
-
-    def visit_AsyncFor(self, node: ast.AsyncFor) -> Any:
-        return self._around(node)
-
-    def visit_While(self, node: ast.While) -> Any:
-        return self._around(node)
-
     def visit_If(self, node: ast.If) -> Any:
         if not can_fail(node.body):
             return self._around(node)
         self.generic_visit(node)
         node.test = _call(RAN, node.test)
         return node
-
-    def visit_Try(self, node: ast.Try) -> ast.AST:
-        return self._tried(node)
 
     def _tried(self, node: ast.Try | ast.TryStar) -> ast.AST:
         is_marked = can_fail(node.body) or can_fail(node.orelse)
@@ -201,14 +190,7 @@ class _Marks(ast.NodeTransformer):
             node.orelse.insert(0, _statement(node, RAN))
         return node
 
-    def visit_TryStar(self, node: ast.TryStar) -> ast.AST:
-        return self._tried(node)
-
-    def visit_With(self, node: ast.With) -> ast.AST:
-        return self._within(node)
-
-    def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AST:
-        return self._within(node)
+    visit_Try = visit_TryStar = _tried
 
     def _within(self, node: ast.With | ast.AsyncWith) -> ast.AST:
         """What raises on purpose within it fails the test, unless the manager takes it."""
@@ -217,6 +199,8 @@ class _Marks(ast.NodeTransformer):
         if is_decided:
             node.body.insert(0, _statement(node, RAN))
         return node
+
+    visit_With = visit_AsyncWith = _within
 
     def _around(self, node: Any) -> Any:
         """A block that may not be entered, if it holds an assertion."""
@@ -228,6 +212,8 @@ class _Marks(ast.NodeTransformer):
             return node
         node.body.insert(0, _statement(node, ENTERED, self._place(node)))
         return [_statement(node, REACHED, self._place(node)), node]
+
+    visit_For = visit_AsyncFor = visit_While = _around
 
     def _decided(self, node: ast.expr) -> ast.expr | None:
         """The expression, with marks on the items that decide, if without items nothing is asserted."""

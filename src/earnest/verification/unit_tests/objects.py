@@ -1,13 +1,13 @@
 """Stand-ins for objects and classes of the submission: each use is a request."""
 
 import copyreg
-import inspect
 import types
 from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
 from earnest.verification.unit_tests.claims import CLAIMS, PREFIXES
 from earnest.verification.unit_tests.deriving import KEPT, derive
+from earnest.verification.unit_tests.library import signature
 from earnest.verification.unit_tests.members import EnumMember
 from earnest.verification.unit_tests.operations import operate
 from earnest.verification.unit_tests.owned import OwnedObject, is_private
@@ -109,7 +109,7 @@ class Handle(OwnedObject, metaclass=StandInClass):
         if name in INSEPARABLE:
             CHANNEL.refuse(f"a test looks at {name} of the submission")
         if name == "__signature__":
-            return signature(self.__number__)
+            return signature(CHANNEL.request("signature", self.__number__))
         if is_private(name) and name != "__dict__":
             raise AttributeError(name)
         if name in type(self).__overridden__:
@@ -306,18 +306,3 @@ def text(value: object) -> str:
     if type(value) is not str:
         raise TypeError("the submission answered no text")
     return value
-
-
-def signature(number: int) -> inspect.Signature:
-    """Of a function of the submission, as it says."""
-    kinds = list(inspect.signature(_every_kind).parameters.values())
-    return inspect.Signature(
-        [
-            inspect.Parameter(name, kinds[kind].kind, default=default if has else inspect.Parameter.empty)
-            for name, kind, has, default in CHANNEL.request("signature", number)
-        ]
-    )
-
-
-def _every_kind(a: object, /, b: object, *c: object, d: object, **e: object) -> None:
-    """Its parameters are of every kind, in the order of their numbers."""

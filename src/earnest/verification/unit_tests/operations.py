@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
 from earnest.verification.unit_tests.claims import CLAIMS
+from earnest.verification.unit_tests.library import FORWARDED
 from earnest.verification.unit_tests.owned import OwnedObject
 
 
@@ -63,19 +64,6 @@ async def _async_exit(self: OwnedObject, kind: object, error: BaseException | No
     return answer and not CHANNEL.failures.swallowed(error)
 
 
-FORWARDED: Final = frozenset(
-    {
-        *("__abs__", "__add__", "__aenter__", "__aiter__", "__and__", "__anext__", "__ceil__"),
-        *("__delete__", "__delitem__", "__divmod__", "__get__", "__mro_entries__", "__set__", "__set_name__"),
-        *("__divmod__", "__enter__", "__floor__", "__floordiv__", "__ge__", "__getitem__"),
-        *("__gt__", "__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imod__", "__imul__", "__invert__"),
-        *("__ior__", "__ipow__", "__irshift__", "__isub__", "__iter__", "__itruediv__", "__ixor__", "__le__"),
-        *("__lshift__", "__lt__", "__matmul__", "__mod__", "__mul__", "__neg__", "__next__", "__or__", "__pos__"),
-        *("__pow__", "__radd__", "__rand__", "__rdivmod__", "__reversed__", "__rfloordiv__", "__rlshift__"),
-        *("__rmatmul__", "__rmod__", "__rmul__", "__ror__", "__round__", "__rpow__", "__rrshift__", "__rshift__"),
-        *("__rsub__", "__rtruediv__", "__rxor__", "__setitem__", "__sub__", "__truediv__", "__trunc__", "__xor__"),
-    }
-)
 OPERATIONS: Final[dict[str, object]] = {
     **{name: _operation(name) for name in FORWARDED},
     **{f"__{kind.__name__}__": _exact(f"__{kind.__name__}__", kind) for kind in (bool, int, float, complex, bytes)},

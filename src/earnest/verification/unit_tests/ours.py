@@ -15,9 +15,15 @@ from functools import cache
 from typing import Any, Final
 
 from earnest.verification.unit_tests.channel import CHANNEL
-from earnest.verification.unit_tests.library import ABSTRACT, Malformed, Node
+from earnest.verification.unit_tests.library import (
+    ABSTRACT,
+    FORWARDED,
+    Malformed,
+    Node,
+    offers,
+    parameters,
+)
 from earnest.verification.unit_tests.marking import NOTES, SET_BACK, sizes
-from earnest.verification.unit_tests.operations import FORWARDED
 from earnest.verification.unit_tests.values import is_scalar
 
 HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
@@ -32,7 +38,7 @@ UNARY: Final[dict[str, Any]] = {
     "__repr__": lambda thing: _shown(thing, repr),
     "__await__": lambda coroutine: _finished(coroutine),  # noqa: PLW0108 - defined below
 }
-BINARY: Final = FORWARDED | {"__contains__", "__exit__", "__aexit__", "__eq__", "__float__", "__index__", "__int__"}
+BINARY: Final = {*FORWARDED, "__contains__", "__exit__", "__aexit__", "__eq__", "__float__", "__index__", "__int__"}
 COMMON: Final = frozenset({"__eq__", "__repr__", "__str__", "__copy__", "__deepcopy__"})
 """What is asked of anything of the test."""
 OFFERED: Final = tuple((BINARY | UNARY.keys() | {"__call__"}) - COMMON)
@@ -65,10 +71,10 @@ class Ours:
         """What is told of it: names, and for functions and classes of the test what they are like."""
         kind = type(value)
         if kind is types.FunctionType:
-            return ["f", number, _names(value), [inspect.iscoroutinefunction(value), _parameters(value)]]
+            return ["f", number, _names(value), [inspect.iscoroutinefunction(value), _told(value)]]
         if isinstance(value, type) and _is_of_test(value):
             bases = [self.give(base) for base in value.__bases__ if _is_of_test(base)]
-            return ["k", number, _names(value), [[name for name in OFFERED if _offers(value, name)], bases]]
+            return ["k", number, _names(value), [[name for name in OFFERED if offers(value, name)], bases]]
         if _is_of_test(kind):
             self._instances = [*self._instances, value][-INSTANCES_MAX:]
             return ["o", number, self.give(kind)]
@@ -196,10 +202,6 @@ def _of_tests() -> frozenset[str]:
     return frozenset(dir(unittest.IsolatedAsyncioTestCase()))
 
 
-def _offers(kind: type, name: str) -> bool:
-    return any(vars(base).get(name) is not None for base in kind.__mro__[:-1])  # the last is object
-
-
 def _likewise(value: object) -> list[Node]:
     """The library's abstract classes that it is one of."""
     return [name for name, kind in LIKEWISE.items() if isinstance(value, kind)]
@@ -213,21 +215,13 @@ def _text(value: object) -> str | None:
     return value if type(value) is str else None
 
 
-def _parameters(function: Any) -> Node:
-    """Name, kind, has a default, and the default if it is plain, of each parameter."""
+def _told(function: Any) -> Node:
+    """Its parameters, with such defaults as are plain; None if nobody knows them."""
     try:
-        found = inspect.signature(function).parameters.values()
+        found = parameters(function)
     except (TypeError, ValueError):
         return None
-    return [
-        [
-            each.name,
-            int(each.kind),
-            each.default is not each.empty,
-            each.default if is_scalar(each.default) else None,
-        ]
-        for each in found
-    ]
+    return [[*each, default if is_scalar(default) else None] for *each, default in found]
 
 
 def _shown(thing: Any, show: Any) -> str:

@@ -13,7 +13,6 @@ import builtins
 import contextlib
 import copy
 import importlib
-import inspect
 import operator
 import os
 import random
@@ -26,7 +25,7 @@ from typing import Any, Final
 
 from earnest.verification.unit_tests import pipe
 from earnest.verification.unit_tests.held import Held
-from earnest.verification.unit_tests.library import Node, known_exception, plain_base, plain_view
+from earnest.verification.unit_tests.library import Node, known_exception, parameters, plain_base, plain_view
 from earnest.verification.unit_tests.pickling import Pickles
 from earnest.verification.unit_tests.sharing import Shelf
 from earnest.verification.unit_tests.streams import Input, Output
@@ -102,7 +101,7 @@ class SubmissionServer:
             "call_above": lambda thing, name, given, named: self._telling.above(thing, name)(*given, **named),
             "names": lambda thing, *_: _public_names(thing),
             "member": lambda thing, name, *_: getattr(thing, name),
-            "signature": lambda thing, *_: _signature(thing),
+            "signature": lambda thing, *_: parameters(thing),
             "pickle": lambda thing, *_: self._pickles.dumps(thing),
             "await": lambda thing, *_: self._run(thing),
         }
@@ -270,16 +269,3 @@ def _forget_submission() -> None:
         if isinstance(place, str) and place.startswith(WORK + "/"):
             del sys.modules[name]
     importlib.invalidate_caches()
-
-
-def _signature(thing: Any) -> list[object]:
-    """Name, kind, has a default, default, of each parameter."""
-    return [
-        (
-            each.name,
-            int(each.kind),
-            each.default is not each.empty,
-            None if each.default is each.empty else each.default,
-        )
-        for each in inspect.signature(thing).parameters.values()
-    ]

@@ -12,7 +12,6 @@ from typing import Any, Final
 from earnest.verification.unit_tests.library import exception_named
 
 NOTHING: Final = object()
-CHANGED: Final = 4  # parts of a name that is not as it was: module, dotted name, value, whether there is one
 
 
 class Surrounded:

@@ -11,11 +11,13 @@ from typing import Any, Final
 
 from earnest.verification.unit_tests.library import (
     ABSTRACT,
+    OPERATIONS,
     Malformed,
     Node,
     exception_named,
     exception_of,
     known_exception,
+    offers,
     plain_base,
     plain_view,
 )
@@ -30,21 +32,6 @@ SPECIAL: Final[dict[type, str]] = {
     types.CoroutineType: "coroutine",
     types.FunctionType: "function",
 }
-FORWARDED: Final = (
-    *("__abs__", "__add__", "__aenter__", "__aexit__", "__aiter__", "__and__", "__anext__", "__await__", "__bool__"),
-    *("__bytes__", "__call__", "__ceil__", "__complex__", "__contains__", "__delitem__", "__divmod__", "__enter__"),
-    *("__delete__", "__get__", "__mro_entries__", "__set__", "__set_name__"),
-    *("__exit__", "__float__", "__floor__", "__floordiv__", "__ge__", "__getitem__", "__gt__", "__hash__"),
-    *("__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imod__", "__imul__", "__index__", "__int__"),
-    *("__invert__", "__ior__", "__ipow__", "__irshift__", "__isub__", "__iter__", "__itruediv__", "__ixor__"),
-    *("__le__", "__len__", "__lshift__", "__lt__", "__matmul__", "__mod__", "__mul__", "__neg__", "__next__"),
-    *("__or__", "__pos__", "__pow__", "__radd__", "__rand__", "__rdivmod__", "__reversed__", "__rfloordiv__"),
-    *("__rlshift__", "__rmatmul__", "__rmod__", "__rmul__", "__ror__", "__round__", "__rpow__", "__rrshift__"),
-    *("__rshift__", "__rsub__", "__rtruediv__", "__rxor__", "__setitem__", "__sub__", "__truediv__", "__trunc__"),
-    "__xor__",
-)
-
-
 MADE: Final[dict[str, Callable[..., Any]]] = {
     "function": lambda function: function,
     "property": property,
@@ -97,7 +84,7 @@ class Telling:
                 str(kind.__name__),
                 bases,
                 issubclass(kind, BaseException),
-                [name for name in FORWARDED if _offers(kind, name)],
+                [name for name in OPERATIONS if offers(kind, name)],
                 [name for name in dir(kind) if not name.startswith("__") and is_method(kind, name)],
                 fields,
                 next((base.__name__ for base in PLAIN_VIEWS if issubclass(kind, base)), None),
@@ -220,11 +207,6 @@ def is_made(value: object) -> bool:
 def _is_telling(kind: type) -> bool:
     """True for a base that means something to a test: a class of the submission, or an exception."""
     return kind.__module__ != "builtins" or issubclass(kind, BaseException)
-
-
-def _offers(kind: type, name: str) -> bool:
-    """True if the class itself offers an operation; what every object has does not count."""
-    return any(name in vars(base) and vars(base)[name] is not None for base in kind.__mro__[:-1])  # the last is object
 
 
 def _text(error: BaseException) -> str:

@@ -1,11 +1,10 @@
 """What the submission holds in place of what is the test's: one object for each, of one class for each class."""
 
 import copyreg
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from earnest.verification.unit_tests.library import ABSTRACT, Malformed
+from earnest.verification.unit_tests.library import ABSTRACT, Malformed, signature
 
 Ask = Callable[..., Any]
 """Has the test's side do something: see `serving.SubmissionServer.ask`."""
@@ -141,7 +140,7 @@ class Loans:
         made: Any = wait if is_async else call
         made.__name__, made.__qualname__, made.__module__, made.__doc__ = names
         if parameters is not None:
-            made.__signature__ = _signature(parameters)
+            made.__signature__ = signature(parameters)
         return made
 
     def _class(self, values: Callable[[Any], Any], number: int, names: list[Any], traits: list[Any]) -> object:
@@ -168,15 +167,3 @@ class Loans:
 
     def _copied(self, number: int) -> Any:
         return self._ask("operate", number, "__deepcopy__")
-
-
-def _signature(parameters: list[Any]) -> inspect.Signature:
-    """From name, kind, has a default, default, of each parameter."""
-    kinds = {int(each): each for each in inspect._ParameterKind}  # noqa: SLF001
-    empty = inspect.Parameter.empty
-    return inspect.Signature(
-        [
-            inspect.Parameter(name, kinds[kind], default=default if has else empty)
-            for name, kind, has, default in parameters
-        ]
-    )

@@ -46,7 +46,6 @@ POSTGRESQL: Final = Dialect(
     forms=((r"\bINTEGER\b", "BIGINT"), (r"\bBLOB\b", "BYTEA"), (r"\bTEXT\b", 'TEXT COLLATE "C"')),
 )
 """Integers of 8 bytes; texts compare as their bytes do, whatever the language of the server."""
-DIALECTS: Final = (SQLITE, POSTGRESQL)
 
 _PARTS: Final = re.compile(r"'(?:[^']|'')*'|\?|(?<!:):[a-z_][a-z0-9_]*")
 

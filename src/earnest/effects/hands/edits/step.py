@@ -87,7 +87,7 @@ class EditStep:
 def steps_of(name: str, base: Mapping[str, PathEntry], changes: Iterable[Change]) -> tuple[EditStep, ...]:
     """What the changes below `name` of a workspace mean for the edit's original, in order of path."""
     return tuple(
-        EditStep(path=change.path[len(name) + 1 :], before=base.get(change.path), after=_after(change))
+        EditStep(path=change.path[len(name) + 1 :], before=base.get(change.path), after=change.entry)
         for change in changes
         if change.path == name or change.path.startswith(name + "/")
     )
@@ -123,12 +123,6 @@ def with_content(step: EditStep, digest: str, size_bytes: int) -> EditStep:
     """The step to other content, as a merge makes it."""
     assert step.after is not None
     return replace(step, after=replace(step.after, digest=digest, size_bytes=size_bytes))
-
-
-def _after(change: Change) -> PathEntry | None:
-    if change.digest is None:
-        return None
-    return PathEntry(kind=change.kind, digest=change.digest, size_bytes=change.size_bytes, executable=change.executable)
 
 
 def entry_to_json(entry: PathEntry | None) -> JsonValue:

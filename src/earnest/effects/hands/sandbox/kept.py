@@ -64,14 +64,12 @@ class KeptTest:
             if not test.green or fault(self.folder):
                 self.path.unlink(missing_ok=True)
                 return
-            names = [probe.name for probe in test.probes]
-            bound_to = self._bound_to()
             said = {
                 "format": FORMAT,
                 "at_ms": test.at_ms,
-                "probes": names,
+                "probes": [probe.name for probe in test.probes],
                 "lack": test.lack,
-                "bound_to": bound_to,
+                "bound_to": self._bound_to(),
             }
             half = self.path.with_name(f"{FILE_NAME}.{os.getpid()}")
             half.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Tools that change files of the workspace in place: exact replacement, deletion, another name."""
+"""Tools that change files of the workspace in place: whole files, exact replacement, deletion, another name."""
 
 import asyncio
 import os
@@ -19,10 +19,10 @@ from earnest.effects.hands.tools.arguments import (
 )
 from earnest.effects.hands.tools.failures import environmental, logical, of_os_error
 from earnest.effects.hands.tools.record import RawResult, ToolCall
-from earnest.effects.hands.tools.write_file import WRITE_BYTES_MAX
 from earnest.foundation.canonical import JsonObject
 
 TEXT_BYTES_MAX: Final = 1024 * 1024
+WRITE_BYTES_MAX: Final = 8 * 1024 * 1024
 
 
 class Changing(SingleTool):
@@ -57,6 +57,20 @@ class Changing(SingleTool):
 
     def _act(self, args: JsonObject, folder: Path) -> RawResult:
         raise NotImplementedError
+
+
+class WriteFile(Changing):
+    """`write_file {path, content}`: at most `WRITE_BYTES_MAX` of UTF-8, over what was there; folders are made."""
+
+    name = "write_file"
+    purpose = "Write a whole text file, over what was there."
+    args_schema = texts_schema(path="", content="")
+    _sizes: ClassVar[dict[str, int]] = {"path": PATH_BYTES_MAX, "content": WRITE_BYTES_MAX}
+
+    def _act(self, args: JsonObject, folder: Path) -> RawResult:
+        path, content = self.target(args), text(args, "content").encode()
+        write_whole(folder, path, content)
+        return RawResult(stdout=f"wrote {len(content)} bytes to {path}".encode())
 
 
 class EditFile(Changing):

@@ -36,6 +36,13 @@ class Change:
     executable: bool = False
     is_same: bool = False
 
+    @property
+    def entry(self) -> PathEntry | None:
+        """What now stands there."""
+        if self.digest is None:
+            return None
+        return PathEntry(kind=self.kind, digest=self.digest, size_bytes=self.size_bytes, executable=self.executable)
+
     def to_json(self) -> JsonObject:
         """The form kept in facts."""
         kept: dict[str, JsonValue] = {

@@ -41,16 +41,9 @@ class Below:
         for change in changes:
             former = entries.pop(change.path, None)
             size_bytes += change.size_bytes - (former.size_bytes if former else 0)
-            if (entry := entry_after(change)) is not None:
+            if (entry := change.entry) is not None:
                 entries[change.path] = entry
         return Below(entries=entries, size_bytes=size_bytes)
-
-
-def entry_after(change: Change) -> PathEntry | None:
-    """What stands at the path of a change that was made."""
-    if change.digest is None:
-        return None
-    return PathEntry(kind=change.kind, digest=change.digest, size_bytes=change.size_bytes, executable=change.executable)
 
 
 def changes_in(

@@ -67,6 +67,10 @@ class Snapshot:
     links: Mapping[str, str] = field(default_factory=dict)
     """Where each link leads, by its path."""
 
+    def entry(self, path: str) -> SnapshotEntry | None:
+        """The file at a path."""
+        return next((entry for entry in self.entries if entry.path == path), None)
+
 
 def take_snapshot(folder: Path, destination: Path, limits: SnapshotLimits | None = None) -> Snapshot:
     """Copy the regular files of `folder` into `destination`, which must not exist yet, and say what they are.

@@ -4,7 +4,6 @@ POSIX.1-2017 `ustar` and `pax`, and the long names of GNU tar.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 from earnest.effects.hands.workspace.members import CHUNK_BYTES, ArchiveMember, Metered, refused
@@ -29,29 +28,21 @@ def is_tar(head: bytes) -> bool:
     return head[257:262] == b"ustar"
 
 
-@dataclass(slots=True)
-class _Said:
-    """What extension headers said about the member that follows."""
-
-    names: list[str] = field(default_factory=list)
-
-
 def tar_members(stream: Metered) -> Iterator[ArchiveMember]:
     """The members in order. Raises `Refused` for whatever is not plain, where it stands."""
-    said = _Said()
+    names: list[str] = []  # that extension headers gave the member that follows
     while any(block := _exactly(stream, _BLOCK)):
         _check_sum(block)
         name, size_bytes, kind = _field_text(block, 0, 100), _number(block[124:136]), block[156:157]
         if kind in {b"x", b"g", b"L"}:
-            _extend(said, kind, _extension(stream, size_bytes))
+            _extend(names, kind, _extension(stream, size_bytes))
             continue
         if kind in _REFUSED_TYPES or kind not in {b"0", b"\0", _FOLDER}:
             raise refused(f"{name!r} is {_REFUSED_TYPES.get(kind, f'of the type {kind!r}')}")
         prefix = _field_text(block, 345, 155) if block[257:263] == b"ustar\0" else ""
-        if len(said.names) > 1:
+        if len(names) > 1:
             raise refused(f"{name!r} has more than one name")
-        name = said.names[0] if said.names else f"{prefix}/{name}" if prefix else name
-        said = _Said()
+        name = names.pop() if names else f"{prefix}/{name}" if prefix else name
         is_folder = kind == _FOLDER or (kind == b"\0" and name.endswith("/"))
         if is_folder and size_bytes:
             raise refused(f"the folder {name!r} has content")
@@ -59,12 +50,8 @@ def tar_members(stream: Metered) -> Iterator[ArchiveMember]:
         yield ArchiveMember(name, is_folder, bool(_number(block[100:108]) & 0o100), size_bytes, chunks)
         for _ in chunks:
             """Whatever the reader left."""
-    if said.names:
+    if names:
         raise refused("it ends after a name")
-    _check_end(stream)
-
-
-def _check_end(stream: Metered) -> None:
     while data := stream.read(CHUNK_BYTES):
         if any(data):
             raise refused("there is data after its end")
@@ -92,13 +79,13 @@ def _extension(stream: Metered, size_bytes: int) -> bytes:
     return b"".join(_content(stream, size_bytes))
 
 
-def _extend(said: _Said, kind: bytes, data: bytes) -> None:
+def _extend(names: list[str], kind: bytes, data: bytes) -> None:
     if kind == b"L":
-        said.names.append(_decoded(data.removesuffix(b"\0")))
+        names.append(_decoded(data.removesuffix(b"\0")))
         return
     for key, value in _pax_records(data):
         if key == "path" and kind == b"x":
-            said.names.append(_decoded(value))
+            names.append(_decoded(value))
         elif key not in _HARMLESS_KEYS:
             raise refused(f"a header sets {key[:80]!r}")
 

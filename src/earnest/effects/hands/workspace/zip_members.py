@@ -4,6 +4,7 @@ APPNOTE.TXT 6.3: stored and deflated members. ZIP64 is for more than is ever tak
 """
 
 import os
+import re
 import stat
 import struct
 import zlib
@@ -112,7 +113,7 @@ def _directory(file: IO[bytes]) -> tuple[list[_Entry], int]:
     tail_at = max(0, size_bytes - _COMMENT_BYTES_MAX - _END.size)
     file.seek(tail_at)
     tail = file.read()
-    ends = [at for at in _places(tail, _END_MAGIC) if _ends_here(tail, at)]
+    ends = [found.start() for found in re.finditer(_END_MAGIC, tail) if _ends_here(tail, found.start())]
     if len(ends) != 1 or tail.count(_END_MAGIC, ends[0]) != 1:
         raise refused("it has no end, or more than one")
     _, disk, first_disk, here, count, directory_bytes, directory_at, _ = _END.unpack_from(tail, ends[0])
@@ -124,13 +125,6 @@ def _directory(file: IO[bytes]) -> tuple[list[_Entry], int]:
         raise refused("its directory is not where it should be")
     file.seek(directory_at)
     return _entries(file.read(directory_bytes), count), directory_at
-
-
-def _places(data: bytes, part: bytes) -> Iterator[int]:
-    at = data.find(part)
-    while at >= 0:
-        yield at
-        at = data.find(part, at + 1)
 
 
 def _ends_here(tail: bytes, at: int) -> bool:
@@ -151,7 +145,7 @@ def _entries(data: bytes, count: int) -> list[_Entry]:
         at += name_bytes + extra_bytes + comment_bytes
         if disk or at > len(data) or _ZIP64 in {packed_bytes, size_bytes, offset}:
             raise refused("its directory is damaged, or larger than is taken in (ZIP64)")
-        if _has_extra(extra, _SECOND_NAME):
+        if _has_second_name(extra):
             raise refused(f"{name!r} has a second name")
         entries.append(_Entry(name, flags, method, crc, packed_bytes, size_bytes, attributes, offset))
     if len(entries) != count:
@@ -159,10 +153,10 @@ def _entries(data: bytes, count: int) -> list[_Entry]:
     return entries
 
 
-def _has_extra(extra: bytes, wanted: int) -> bool:
+def _has_second_name(extra: bytes) -> bool:
     while len(extra) >= 4:
         kind, size = struct.unpack_from("<2H", extra)
-        if kind == wanted:
+        if kind == _SECOND_NAME:
             return True
         extra = extra[4 + size :]
     return False
@@ -183,7 +177,7 @@ def _data_at(file: IO[bytes], entry: _Entry) -> int:
     if entry.method not in {_STORED, _DEFLATED}:
         raise refused(f"{entry.name!r} is packed by the unusual method {entry.method}")
     said = (crc, packed_bytes, size_bytes) == (entry.crc, entry.packed_bytes, entry.size_bytes)
-    same = (name, flags, method) == (entry.name, entry.flags, entry.method) and not _has_extra(extra, _SECOND_NAME)
+    same = (name, flags, method) == (entry.name, entry.flags, entry.method) and not _has_second_name(extra)
     if not same or not (said or entry.flags & _DESCRIBED_AFTERWARDS):
         raise refused(f"{entry.name!r} and the directory contradict each other")
     return entry.offset + header_bytes

@@ -55,6 +55,38 @@ def test_a_single_file_is_edited_in_its_place(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "note.txt"]
 
 
+def as_file(copy: Path) -> None:
+    shutil.rmtree(copy)
+    copy.write_text("a file now\n")
+
+
+@pytest.mark.parametrize("change", [shutil.rmtree, as_file])
+def test_a_whole_folder_that_went_comes_back(scene: Scene, change: Callable[[Path], object]) -> None:
+    before = content(scene.original)
+    scene.work(change)
+    scene.apply()
+    assert not scene.original.is_dir()
+    scene.undo()
+    assert content(scene.original) == before
+    assert sorted(path.name for path in scene.original.parent.iterdir()) == ["calc", "home"]
+
+
+def as_folder(copy: Path) -> None:
+    copy.unlink()
+    lay_out(copy, {"inner/b.txt": "b\n"})
+
+
+def test_a_file_that_became_a_folder_comes_back(tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("a\n")
+    scene = Scene(home=tmp_path / "home", original=note)
+    scene.work(as_folder)
+    scene.apply()
+    assert (note / "inner" / "b.txt").read_text() == "b\n"
+    scene.undo()
+    assert note.read_text() == "a\n"
+
+
 def write(place: Path) -> None:
     place.write_text("mended\n")
 

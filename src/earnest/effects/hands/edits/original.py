@@ -114,12 +114,10 @@ class Original:
         return f".earnest-{self._tag}-{at}"
 
     def _folders_above(self, path: str) -> Iterator[Path]:
-        """The folders in which `path` lies, the inner ones first, none outside the original."""
-        if not path:
-            yield self._path.parent
-            return
+        """The folders in which `path` lies, the inner ones first; the last, which is there, holds the original."""
         for parent in PurePosixPath(path).parents:
             yield self._path / parent
+        yield self._path.parent
 
     def _has_real_parents(self, path: str) -> bool:
         return not path or all(
@@ -129,7 +127,7 @@ class Original:
     def _prepare(self, at: int, step: EditStep, source: Path) -> None:
         assert step.after is not None
         place = self._place(step.path)
-        folder = next(folder for folder in self._folders_above(step.path) if folder.is_dir())
+        folder = next(filter(Path.is_dir, self._folders_above(step.path)), place.parent)
         beside = folder / self._beside(at)
         with opened_plainly(source) as descriptor:
             copy_file(descriptor, beside, executable=step.after.executable)
@@ -163,10 +161,8 @@ class Original:
             place.mkdir(step.marks.mode | _OWN if step.marks else _PUBLIC, parents=True, exist_ok=True)
             return
         place.parent.mkdir(parents=True, exist_ok=True)
-        beside = next(
-            found for folder in self._folders_above(step.path) if (found := folder / self._beside(at)).exists()
-        )
-        beside.replace(place)
+        places = (folder / self._beside(at) for folder in self._folders_above(step.path))
+        next(filter(Path.exists, places), place.parent / self._beside(at)).replace(place)
 
 
 def kept_at(folder: Path, digest: str) -> Path:

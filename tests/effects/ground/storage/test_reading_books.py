@@ -154,6 +154,12 @@ def test_what_iterates_is_of_no_use_after_the_read(filled: Database) -> None:
         next(late)
 
 
+async def test_a_read_past_the_end_of_the_books_is_told_to_whoever_awaits_it(filled: Database) -> None:
+    with pytest.raises(Broken, match="past the end"):
+        async with asyncio.timeout(10):
+            await filled.read(lambda reader: next(reader.facts(after_seq=6)))
+
+
 def test_a_reader_in_another_pool_sees_what_the_running_writer_writes(filled: Database, path: Path) -> None:
     with closing(Database.open_reader(path)) as beside:
         assert beside.read_sync(lambda reader: len(list(reader.facts()))) == 6

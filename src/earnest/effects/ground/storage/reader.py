@@ -228,6 +228,8 @@ class ReadPool:
                 if ends_transaction(error):
                     raise meaning_of(error) from error
                 raise
+            except StopIteration as error:  # a future cannot hold it: whoever awaits the read would wait for ever
+                raise Broken("a read ran past the end of what the books hold") from error
             finally:
                 reader.end()
                 self._give_back(reading)

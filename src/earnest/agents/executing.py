@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from earnest.agents.actions import ExecuteJob
-from earnest.agents.job_files import evidence_of
+from earnest.agents.job_files import evidence_of, read_file
 from earnest.agents.means import Means
 from earnest.agents.ports import WorkFailed, WorkOrder, WorkReport
 from earnest.agents.state import REJECTED, WAITING, WORKING, ActionResult
 from earnest.client.payloads import Claim, Item, Job
 from earnest.client.problem import Problem
+from earnest.effects.ground.text_file import located
 from earnest.foundation.errors import EarnestError, Refused
 
 CLAIMS_KEPT: Final = 20
@@ -150,11 +151,10 @@ def _complete(job: Job, folder: Path) -> None:
     """Give the first Markdown file a section where the job's format wants one and nobody wrote it."""
     if not _WANTED.search(f"{job['title']}\n{job['text']}"):
         return
-    paths = [folder / one["path"] for one in job["evidence_requirements"] if one["path"].endswith(".md")]
-    texts = [path.read_text(encoding="utf-8", errors="replace") for path in paths if path.is_file()]
-    if texts and not any(_EVIDENCE.search(text) for text in texts):
-        first = next(path for path in paths if path.is_file())
-        with first.open("a", encoding="utf-8") as file:
+    wanted = [folder / one["path"] for one in job["evidence_requirements"] if one["path"].endswith(".md")]
+    paths = [located(path, folder) for path in wanted if path.is_file()]
+    if paths and not any(_EVIDENCE.search(read_file(path).decode(errors="replace")) for path in paths):
+        with paths[0].open("a", encoding="utf-8") as file:
             file.write(MACHINE_ADDED)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from earnest.client.payloads import Requirement
 from earnest.contracts.criterion import criterion_to_json
 from earnest.contracts.spec import VerificationSpec, parse_spec
+from earnest.effects.ground.text_file import located, read_text_file
 from earnest.foundation.canonical import INTEGER_MAX
 from earnest.foundation.errors import Diagnostic, Faulty, Refused
 
@@ -76,6 +77,7 @@ def offered(spec: VerificationSpec, base: Path, hand_in: Sequence[str]) -> Offer
     """A specification as a job; what its checks name lies below `base`. Raises `Refused("too_large")`, `Faulty`."""
     if spec.environment is not None:
         raise Faulty([Diagnostic(source=spec.environment.source, line=0, message=NO_ENVIRONMENT)])
+    base = base.resolve()
     criteria = [criterion_to_json(one) for one in spec.criteria]
     named = sorted({found for one in criteria for found in _named(one.get("check"), base)})
     if len(named) > FILES_MAX:
@@ -91,12 +93,15 @@ def offered(spec: VerificationSpec, base: Path, hand_in: Sequence[str]) -> Offer
 
 
 def evidence_of(requirements: Sequence[Requirement], work: Path) -> list[Handed]:
-    """Everything that is asked for, from a folder or an archive. Raises `Refused("evidence_incomplete")`."""
+    """Everything that is asked for, from a folder or an archive.
+
+    Raises `Refused`: `evidence_incomplete`, `too_large`, `workspace_link` for what leads out of the folder.
+    """
     items, lacking = [], []
     for wanted in requirements:
-        path = work / wanted["path"] if wanted["path"] != WHOLE else work
+        path = located(work / wanted["path"], work) if wanted["path"] != WHOLE else work.resolve()
         if path.exists():
-            items.append(_item(wanted, path))
+            items.append(_item(wanted, path, work))
         elif wanted["required"]:
             lacking.append(wanted["path"])
     if lacking:
@@ -110,7 +115,7 @@ def _named(value: object, base: Path) -> Iterator[Path]:
         case str() if value and len(value) <= 512 and "\0" not in value:
             found = (base / value).resolve()
             if found != base and found.is_relative_to(base):
-                yield from ([found] if found.is_file() else (one for one in found.rglob("*") if one.is_file()))
+                yield from ([found] if found.is_file() else (real for _, real in _files(found, base)))
         case Mapping():
             for key, each in value.items():
                 if key not in OF_THE_WORK:
@@ -126,8 +131,8 @@ def _requirement(number: int, path: str) -> dict[str, Any]:
     return {"id": f"file-{number}", "kind": "artifact", "path": path}
 
 
-def _item(wanted: Requirement, path: Path) -> Handed:
-    content = _archive(path) if path.is_dir() else read_file(path, wanted["max_bytes"])
+def _item(wanted: Requirement, path: Path, work: Path) -> Handed:
+    content = _archive(path, work) if path.is_dir() else read_file(path, wanted["max_bytes"])
     media_type = ARCHIVE if path.is_dir() else mimetypes.guess_type(path.name)[0] or PLAIN
     item: dict[str, Any] = {"requirement_id": wanted["id"], "kind": wanted["kind"], "media_type": media_type}
     if wanted["kind"] == "json" and len(content) <= INLINE_BYTES_MAX:
@@ -142,25 +147,30 @@ def _json(path: Path, content: bytes) -> Any:
         raise Refused("validation", f"{path} is no JSON: {error}") from None
 
 
-def _archive(folder: Path) -> bytes:
+def _files(folder: Path, root: Path) -> Iterator[tuple[str, Path]]:
+    """The regular files below a folder, in order, by name, and where each is: no link leads out of `root`."""
+    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+        yield path.relative_to(folder).as_posix(), located(path, root)
+
+
+def _archive(folder: Path, root: Path) -> bytes:
     """A tar of all regular files, in order, without their owners and times: the same folder gives the same bytes."""
     total, buffer = 0, io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+        for name, path in _files(folder, root):
             content = read_file(path)
             total += len(content)
             if total > UPLOAD_BYTES_MAX:
                 raise Refused("too_large", f"{folder} holds more than {UPLOAD_BYTES_MAX} bytes")
-            member = tarfile.TarInfo(path.relative_to(folder).as_posix())
+            member = tarfile.TarInfo(name)
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     return buffer.getvalue()
 
 
 def read_file(path: Path, bytes_max: int = UPLOAD_BYTES_MAX) -> bytes:
-    """The bytes of a file. Raises `Refused("too_large")`."""
-    with path.open("rb") as file:
-        content = file.read(bytes_max + 1)
+    """The bytes of a regular file. Raises `Refused("too_large")`."""
+    content = read_text_file(path, bytes_max)
     if len(content) > bytes_max:
         raise Refused("too_large", f"{path} has more than {bytes_max} bytes")
     return content

@@ -327,7 +327,7 @@ async def test_a_contract_behind_a_link_out_of_the_folder_is_not_read(stage: Sta
     stage.contract.symlink_to(tmp_path / "HEARTBEAT.md")
     report = await stage.runner().cycle()
     assert (report.outcome, stage.platform.calls) == ("failed", [])
-    assert "leads out of its folder" in report.reason
+    assert "leads out of" in report.reason
 
 
 async def test_a_no_by_the_rules_is_nothing_to_hurry_for(stage: Stage) -> None:

@@ -15,7 +15,7 @@ def read_text_file(path: Path, bytes_max: int) -> bytes:
 
     Raises `Refused("workspace_link")` for a link out of the file's folder, and `OSError`, for what is no file too.
     """
-    return _read(_located(path), bytes_max)
+    return _read(located(path, path.parent), bytes_max)
 
 
 def rewrite_text_file(path: Path, bytes_max: int, change: Callable[[bytes], bytes]) -> None:
@@ -23,7 +23,7 @@ def rewrite_text_file(path: Path, bytes_max: int, change: Callable[[bytes], byte
 
     Raises as `read_text_file` does, and what `change` raises; then nothing has changed.
     """
-    real = _located(path)
+    real = located(path, path.parent)
     with _locked(real.parent):
         try:
             before, mode = _read(real, bytes_max), real.stat().st_mode & 0o777
@@ -40,11 +40,11 @@ def rewrite_text_file(path: Path, bytes_max: int, change: Callable[[bytes], byte
         new.replace(real)
 
 
-def _located(path: Path) -> Path:
-    """The file itself, where `path` is a link to it."""
+def located(path: Path, folder: Path) -> Path:
+    """The file or folder itself, where `path` is a link to it. Raises `Refused("workspace_link")` outside `folder`."""
     real = path.resolve()
-    if not real.is_relative_to(path.parent.resolve()):
-        raise Refused("workspace_link", f"{path} is a link that leads out of its folder")
+    if not real.is_relative_to(folder.resolve()):
+        raise Refused("workspace_link", f"{path} leads out of {folder}")
     return real
 
 

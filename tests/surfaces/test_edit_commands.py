@@ -69,6 +69,17 @@ def test_an_accepted_change_is_kept_shown_applied_and_taken_back(
     assert "a - b" in (project / "calc.py").read_text()
 
 
+@pytest.mark.usefixtures("home", "project")
+def test_of_a_great_change_the_first_files_are_named_and_the_others_counted(earnest: Earnest, tmp_path: Path) -> None:
+    path = playbook(tmp_path, "&& touch $(seq 150)")
+    path.write_text(path.read_text().replace("only: ['calc/calc.py'], files_max: 1", "files_max: 200"))
+    ran = earnest("run", path)
+    assert ran.code == 0, ran.out + ran.err
+    assert ran.out.count("  added ") == 100
+    assert "  and 51 more: `earnest diff run_" in ran.out
+    assert len(earnest("diff", "--stat").out.splitlines()) == 1 + 151 + 1
+
+
 @pytest.mark.usefixtures("home")
 def test_a_conflict_names_the_file_and_ends_with_2(earnest: Earnest, project: Path, tmp_path: Path) -> None:
     earnest("run", playbook(tmp_path), "--quiet")

@@ -9,11 +9,13 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from earnest.effects.hands.edits.step import EditStep
     from earnest.runtime.edits.applying import Edits
     from earnest.runtime.edits.change import EditChange, RunChange
     from earnest.runtime.edits.outside import EditPart
 
 DIFF_LINES_MAX = 200
+FILES_SHOWN = 100
 CONFLICT = 2
 
 Run = Annotated[
@@ -33,7 +35,7 @@ def diff(
     if as_json:
         say_json(change_form(change))
     elif stat or change.is_empty:
-        say(*stat_lines(change))
+        say(*stat_lines(change, sys.maxsize))
     else:
         say(*diff_lines(change))
 
@@ -173,23 +175,31 @@ def diff_lines(change: "RunChange") -> Iterator[str]:
         yield from edit.diff()
 
 
-def stat_lines(change: "RunChange") -> Iterator[str]:
-    """One line a file, and what became of the change."""
+def stat_lines(change: "RunChange", files_max: int = FILES_SHOWN) -> Iterator[str]:
+    """One line a file, for as many as may be shown, and what became of the change."""
     yield from (f"  not in the copy: {what}" for what in change.left_out)
     if change.is_empty:
         yield "nothing was changed"
         return
-    for edit in change.edits:
-        for form in _file_forms(edit):
-            counted = "" if form["added"] is None else f"  +{form['added']} -{form['removed']}"
-            yield f"  {form['kind']:<8} {form['path']}{counted}"
+    steps = [(edit, step) for edit in change.edits for step in edit.steps]
+    for edit, step in steps[:files_max]:
+        form = _step_form(edit, step)
+        counted = "" if form["added"] is None else f"  +{form['added']} -{form['removed']}"
+        yield f"  {form['kind']:<8} {form['path']}{counted}"
+    if len(steps) > files_max:
+        yield f"  and {len(steps) - files_max} more: `earnest diff {change.run_id} --stat` names all"
     yield f"{change.run_id}: {change.standing}"
 
 
 def change_form(change: "RunChange") -> dict[str, object]:
     """The change as JSON."""
     edits = [
-        {"name": edit.name, "path": str(edit.path), "files": _file_forms(edit), "links": list(edit.links)}
+        {
+            "name": edit.name,
+            "path": str(edit.path),
+            "files": [_step_form(edit, step) for step in edit.steps],
+            "links": list(edit.links),
+        }
         for edit in change.edits
     ]
     return {
@@ -202,11 +212,7 @@ def change_form(change: "RunChange") -> dict[str, object]:
     }
 
 
-def _file_forms(edit: "EditChange") -> list[dict[str, object]]:
-    forms: list[dict[str, object]] = []
-    for step in edit.steps:
-        lines = edit.lines(step)
-        kind = "added" if step.before is None else "removed" if step.after is None else "changed"
-        added, removed = (None, None) if lines is None else lines
-        forms.append({"kind": kind, "path": edit.shown(step), "added": added, "removed": removed})
-    return forms
+def _step_form(edit: "EditChange", step: "EditStep") -> dict[str, object]:
+    kind = "added" if step.before is None else "removed" if step.after is None else "changed"
+    added, removed = edit.lines(step) or (None, None)
+    return {"kind": kind, "path": edit.shown(step), "added": added, "removed": removed}

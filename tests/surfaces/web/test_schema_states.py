@@ -53,6 +53,7 @@ ROLES: tuple[tuple[str, str], ...] = (
     ("POST /jobs/{job_id}/claim", "seller"),
     ("POST /jobs/{job_id}/applications", "seller"),
     *((f"POST /claims/{{claim_id}}/{step}", "seller") for step in ("start", "evidence", "extend", "cancel", "refund")),
+    ("POST /disputes/{dispute_id}/withdraw", "seller"),  # its opener would end it before a statement was made
     ("POST /payouts", "seller"),
     ("GET /payouts", "seller"),
     ("PUT /agents/me/capabilities", "seller"),

@@ -199,6 +199,23 @@ async def test_who_leaves_ends_what_it_is_at_and_begins_nothing_more(place: Plac
     assert (place.done(), work.begun) == (["a"], ["a"])
 
 
+async def test_who_leaves_while_it_looks_for_more_takes_nothing_that_came_after(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await place.lay("a")
+    work, ask = place.process(), place.database.ask
+
+    async def asked_and_left(free: Callable[[BooksReader], list[str]]) -> list[str]:
+        found = await ask(free)
+        work.leave()
+        await place.lay("b")
+        return found
+
+    monkeypatch.setattr(place.database, "ask", asked_and_left)
+    assert await work._take() == 0
+    assert (work.begun, place.leased()) == ([], [])
+
+
 async def test_leases_need_no_fact_and_nothing_else_is_changed_so(place: Place) -> None:
     before = place.database.last_seq
     await place.database.write(lambda t: take_leases(t, "one", ["a"], 1))

@@ -90,7 +90,8 @@ class WaitingWork(ABC):
         database = self._desk.database
 
         def free(reader: BooksReader) -> list[str]:
-            return [key for key in self._waiting(reader, now_ms, room) if key not in self._under_way]
+            waiting = [] if self._is_leaving else self._waiting(reader, now_ms, room)
+            return [key for key in waiting if key not in self._under_way]
 
         if not await database.ask(free):
             return 0

@@ -12,6 +12,7 @@ from earnest.app.platform import Platform, open_platform
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import PlanReady, Remarked
+from earnest.foundation.errors import Waits
 from earnest.runtime.order import Grants, request_order
 from earnest.runtime.run_book import read_kept
 from earnest.testing.model_server import Behaviour, ModelServer, ReceivedRequest, ScriptedReply, WireFault, by_prompt
@@ -22,11 +23,11 @@ from .worded import BUDGET, DONE, MACHINE_CHECKED, Script, plan, settings_at, wo
 class User:
     """Amends promises as told, and remembers what was shown."""
 
-    def __init__(self, *words: str) -> None:
+    def __init__(self, *words: str | None) -> None:
         self._words = iter(words)
         self.shown: list[PlanReady] = []
 
-    async def amends(self, plan: PlanReady) -> str:
+    async def amends(self, plan: PlanReady) -> str | None:
         self.shown.append(plan)
         return next(self._words, "")
 
@@ -93,6 +94,21 @@ async def test_a_resumed_run_goes_on_with_the_amended_promise(attended: bool, tm
     assert result.directive is MacroState.ACCEPT, result
     assert second.shown == []
     assert (platform.runs.workspace_of(run_id) / "b.txt").exists()
+
+
+async def test_who_leaves_before_it_begins_is_asked_again_when_it_is_resumed(tmp_path: Path) -> None:
+    home, user = tmp_path / "home", User(None, "")
+    async with (
+        ModelServer(by_prompt(**MACHINE_CHECKED)) as server,
+        open_platform(settings_at(home, server), promisee=user) as platform,
+    ):
+        run_id = await begun(platform, home)
+        with pytest.raises(Waits, match="nobody has said yet"):
+            await platform.runs.work(run_id)
+        assert not asked(server, "executor")
+        result = await asyncio.wait_for(platform.runs.work(run_id), 60)
+    assert result.directive is MacroState.ACCEPT, result
+    assert len(user.shown) == 2
 
 
 async def test_nobody_there_changes_nothing(tmp_path: Path) -> None:

@@ -9,11 +9,15 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
+from unittest.mock import Mock
 
 import pytest
 
 from earnest.engine.confirming import ConfirmationAsked
-from earnest.surfaces.cli.asking import Terminal
+from earnest.engine.messages import PlanReady
+from earnest.surfaces.cli.asking import LATER, Terminal
+from earnest.surfaces.cli.typing_along import TypedLine
 from earnest.testing.model_server import ReceivedRequest, ScriptedReply, WireFault, answers
 
 from .endpoint import DONE, GREETED, GREETS, SPEC, Script, calling, environment_of, plan, serving
@@ -87,6 +91,38 @@ async def test_a_question_that_is_withdrawn_leaves_the_keyboard_alone(
         await _until_shown(capsys, "> ")
         os.write(keyboard, answer)
     assert await asyncio.wait_for(again, WAIT_S) == ["that", ""]
+
+
+@pytest.mark.parametrize(("typed", "amendment"), [(b"\n", ""), (b"in b.txt\n", "in b.txt"), (b"\x04", None)])
+async def test_a_promise_may_begin_by_enter_and_not_by_leaving(
+    typed: bytes,
+    amendment: str | None,
+    keyboard: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("earnest.surfaces.cli.asking.is_terminal", lambda: True)
+    asking = asyncio.create_task(Terminal().amends(cast("PlanReady", None)))
+    await _until_shown(capsys, "to begin")
+    os.write(keyboard, typed)
+    assert await asyncio.wait_for(asking, WAIT_S) == amendment
+
+
+async def test_a_terminal_that_goes_away_neither_speaks_nor_keeps_anybody_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keys, screen = pty.openpty()
+    said = list[str]()
+    monkeypatch.setattr("earnest.surfaces.cli.typing_along.is_foreground", lambda: True)
+    with os.fdopen(screen) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        with TypedLine(said.append) as typed:
+            read = Mock(wraps=os.read)
+            monkeypatch.setattr(os, "read", read)
+            os.close(keys)
+            for _ in range(9):
+                await asyncio.sleep(0)
+    assert (said, typed.text, read.call_count) == ([], "", 1)
 
 
 class Talk:
@@ -223,6 +259,10 @@ def test_a_promise_is_amended_and_what_is_typed_meanwhile_comes_next(home: Path)
         talk.type("greet\r")
         assert talk.shows("a.txt holds the greeting  [files")
         assert talk.shows("[Enter] to begin")
+        talk.type("/runs\r")
+        assert talk.shows(LATER)
+        assert talk.shows("[Enter] to begin")
+        assert len(told) == 1
         talk.type("strike nothing, be quick\r")
         assert talk.shows("[Enter] to begin")
         assert "strike nothing, be quick" in told[1]
@@ -230,12 +270,15 @@ def test_a_promise_is_amended_and_what_is_typed_meanwhile_comes_next(home: Path)
         assert talk.shows("asking its model")
         talk.type("and to the \x7fpilot\r")
         assert talk.shows("you: and to thepilot")
+        talk.type("/quit\r")
+        assert talk.shows(LATER)
         release.set()
         assert talk.shows("this comes next:")
         assert talk.shows("[Enter] to begin")
         assert "and to thepilot" in told[2]
-        talk.type("\x03")
-        assert talk.shows("The user ended the run.")
+        assert "/quit" not in told[2]
+        talk.type("\x04")
+        assert talk.shows("nobody has said yet that it may begin")
         assert talk.shows("earnest>")
         talk.type("\x04")
         assert talk.ended() == 0

@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 from earnest.engine.messages import PlanReady
 from earnest.engine.ports import Clarifier
-from earnest.foundation.errors import Broken
+from earnest.foundation.errors import Broken, Unavailable
 from earnest.foundation.text import head_tail
 from earnest.runtime.run_book import RunBook
 
@@ -16,8 +16,8 @@ KEY: Final = "clarified"
 class Promisee(Protocol):
     """Whoever is promised something, at a screen."""
 
-    async def amends(self, plan: PlanReady) -> str:
-        """What is to be otherwise about this plan; empty: it may begin."""
+    async def amends(self, plan: PlanReady) -> str | None:
+        """What is to be otherwise about this plan; empty: it may begin. None: whoever was there has gone."""
         ...
 
 
@@ -55,13 +55,16 @@ class Agreements:
         self._person = person
 
     async def amendment(self, number: int, plan: PlanReady) -> str:
-        """See `Agreeing`. Raises `Broken` if what was kept cannot be read."""
+        """See `Agreeing`. Raises `Unavailable` if nobody answers, `Broken` if what was kept cannot be read."""
         key = f"promise/{number}"
         kept = self._book.outcome(key)
         if kept is None:
             if self._person is None:
                 return ""
-            words = head_tail((await self._person.amends(plan)).strip())
+            said = await self._person.amends(plan)
+            if said is None:
+                raise Unavailable("nobody has said yet that it may begin")
+            words = head_tail(said.strip())
             await self._book.conclude(key, {"amendment": words})
             return words
         match kept:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import sys
 import termios
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 LINE_BYTES_MAX: Final = 4_096
 """What a terminal hands over at once."""
+COMMAND: Final = re.compile(r"/(?P<name>[A-Za-z]*)(?:\s+(?P<rest>.*))?", re.DOTALL)
+"""What a conversation obeys. Not a path: `/etc/hosts` is a word of a request."""
+LATER: Final = "a command waits until the run has ended; Ctrl+C ends it"
 YES: Final = frozenset({"y", "yes"})
 SHOW: Final = frozenset({"s", "show"})
 
@@ -74,7 +78,7 @@ class Terminal:
         from earnest.surfaces.leave import question_lines, shown_lines  # noqa: PLC0415
 
         question = await asyncio.to_thread(question_lines, asked)
-        while (said := (await self._answer(question, "allow it? [y]es, [s]how, [N]o ")).lower()) in SHOW:
+        while (said := (await self._answer(question, "allow it? [y]es, [s]how, [N]o ") or "").lower()) in SHOW:
             question = await asyncio.to_thread(shown_lines, asked)
         return said in YES
 
@@ -87,20 +91,24 @@ class Terminal:
         said = await self._answer(question, "it [h]appened, it did [n]ot, [g]ive up, or [Enter] to leave it open > ")
         answers = {"h": EffectDecision.HAPPENED, "n": EffectDecision.ABSENT, "g": EffectDecision.GIVE_UP}
         answers |= {decision.value: decision for decision in EffectDecision}
-        return answers.get(said.lower())
+        return answers.get((said or "").lower())
 
     async def ask(self, questions: Sequence[str], /) -> Sequence[str]:
         """See `Clarifier`."""
-        return [await self._answer(["", question], "(Enter to skip) > ") for question in questions]
+        return [await self._answer(["", question], "(Enter to skip) > ") or "" for question in questions]
 
-    async def amends(self, plan: "PlanReady") -> str:
+    async def amends(self, plan: "PlanReady") -> str | None:
         """See `runtime.clarifications.Promisee`."""
         if not is_terminal():
             return ""
         question = ["", "This is promised, and so it will be decided:", *(text for text, _ in self.promised(plan))]
-        return await self._answer(question, "[Enter] to begin, or say what to strike, change or add > ")
+        while said := await self._answer(question, "[Enter] to begin, Ctrl+C to end it, or say what to change > "):
+            if COMMAND.fullmatch(said) is None:
+                break
+            question = [LATER]
+        return said
 
-    async def _answer(self, question: Sequence[str], prompt: str) -> str:
+    async def _answer(self, question: Sequence[str], prompt: str) -> str | None:
         async with self._turn:
             await asyncio.sleep(0)  # what happened before the question is shown before it
             with self.still():
@@ -109,15 +117,24 @@ class Terminal:
                     termios.tcflush(sys.stdin, termios.TCIFLUSH)
                 sys.stdout.write(prompt)
                 sys.stdout.flush()
-                return await _line(sys.stdin.fileno())
+                said = None
+                try:
+                    said = await _line(sys.stdin.fileno())
+                finally:
+                    if said is None:  # nobody has ended the line
+                        say("")
+                return said
 
 
-async def _line(descriptor: int) -> str:
-    """The next line that is typed; empty at the end of input. The terminal itself lets people correct it."""
+async def _line(descriptor: int) -> str | None:
+    """The next line that is typed; None at the end of input. The terminal itself lets people correct it."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(descriptor, ready.set)
     try:
         await ready.wait()
-        return os.read(descriptor, LINE_BYTES_MAX).decode(errors="replace").strip()
+        typed = os.read(descriptor, LINE_BYTES_MAX)
+        return typed.decode(errors="replace").strip() if typed else None
+    except OSError:  # the terminal has gone
+        return None
     finally:
         loop.remove_reader(descriptor)

@@ -5,7 +5,6 @@ Nothing heavy is imported before the first line was typed.
 
 import asyncio
 import contextlib
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import wait
 from dataclasses import fields, replace
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from earnest.foundation.errors import EarnestError, Refused, Waits
+from earnest.surfaces.cli.asking import COMMAND, LATER
 from earnest.surfaces.cli.conversation_files import ConversationFiles
 from earnest.surfaces.cli.printing import NobodyListens, complain, say, short
 
@@ -32,8 +32,6 @@ TURNS_MAX: Final = 5
 RUNS_SHOWN: Final = 10
 ENTRIES_SHOWN: Final = 20
 ENTRY_CHARACTERS: Final = 200
-_COMMAND: Final = re.compile(r"/(?P<name>[A-Za-z]*)(?:\s+(?P<rest>.*))?", re.DOTALL)
-"""Not a path: `/etc/hosts` is a word of a request."""
 
 
 class Conversation:
@@ -107,12 +105,13 @@ class Conversation:
     async def _answer(self, text: str, loaded: "Future[Settings] | None") -> bool:
         if loaded is not None:
             await asyncio.to_thread(wait, (loaded,))  # what it raises is told by the command that asks for it
-        found = _COMMAND.fullmatch(text)
+        found = COMMAND.fullmatch(text)
         if found is None:
             while text:
                 await self._request(text)
                 if text := "\n".join(self._unheeded):
-                    say("", "the run had ended before it could heed what you said, so this comes next:", f"  {text}")
+                    said = (f"  {line}" for line in self._unheeded)
+                    say("", "the run had ended before it could heed what you said, so this comes next:", *said)
             return True
         name = found["name"].lower()
         if name == "quit":
@@ -157,9 +156,15 @@ class Conversation:
         from earnest.surfaces.cli.task import deciding, ended_before, print_result, work_run  # noqa: PLC0415
         from earnest.surfaces.cli.typing_along import TypedLine  # noqa: PLC0415
 
+        def heard(line: str) -> None:
+            if COMMAND.fullmatch(line) is None:
+                platform.runs.remark(run_id, line)
+            else:
+                with self._terminal.still():
+                    complain([LATER])
+
         def work_once() -> "Awaitable[EndedRun]":
-            typed = TypedLine(lambda line: platform.runs.remark(run_id, line))
-            return work_run(platform, run_id, terminal=self._terminal, verbose=True, typed=typed)
+            return work_run(platform, run_id, terminal=self._terminal, verbose=True, typed=TypedLine(heard))
 
         self._run_id = self.left = run_id
         try:

@@ -44,7 +44,8 @@ class TypedLine:
     def __exit__(self, *_: object) -> None:
         if self._before is not None:
             asyncio.get_running_loop().remove_reader(self._descriptor)
-            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+            with contextlib.suppress(termios.error):  # the terminal has gone
+                termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
             self._before = None
 
     @contextlib.contextmanager
@@ -57,7 +58,13 @@ class TypedLine:
             self.__enter__()
 
     def _read(self) -> None:
-        keys = self._decoder.decode(os.read(self._descriptor, LINE_BYTES_MAX))
+        try:
+            typed = os.read(self._descriptor, LINE_BYTES_MAX)
+        except OSError:
+            typed = b""
+        if not typed:  # the terminal has gone, and would be ready to be read for ever
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+        keys = self._decoder.decode(typed)
         for key in _ESCAPE.sub("", keys):
             if key in "\r\n":
                 line, self.text = self.text, ""

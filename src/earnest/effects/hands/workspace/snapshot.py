@@ -141,7 +141,7 @@ def _opened_root(folder: Path) -> Iterator[int]:
 def _refusal(problems: list[str]) -> Refused:
     shown = problems[:PROBLEMS_SHOWN_MAX]
     more = len(problems) - len(shown)
-    return Refused("snapshot_refused", "\n".join([*shown, f"and {more} more"] if more else shown))
+    return Refused("snapshot_refused", "; ".join([*shown, f"and {more} more"] if more else shown))
 
 
 class _Intake:

@@ -81,8 +81,9 @@ class Timers:
         column, story = self._stories[table]
         try:
             await self._desk.tick(lambda entry: story(entry, self._terms, key))
-        except EarnestError as error:
-            self._failed(f"{table} {key}: {error}")
+        except Exception as error:  # whatever it is, the deadlines of others are kept
+            told = error if isinstance(error, EarnestError) else repr(error)
+            self._failed(f"{table} {key}: {told}")
             return False
         sql = f"SELECT wake_ms FROM {table} WHERE {column} = ?"  # noqa: S608
         wake = await self._desk.database.ask(lambda reader: reader.execute(sql, (key,)).fetchone())

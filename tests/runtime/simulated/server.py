@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -149,15 +150,11 @@ class SimulatedReading(SqliteReading):
     def __init__(self, server: SimulatedServer, host: Host) -> None:
         super().__init__(server.rows)
         self.server, self.host = server, host
+        self.begin = partial(server.reach, host)
+        self.end = lambda: None  # it has changed nothing
 
     def close(self) -> None:
         """It holds nothing."""
-
-    def begin(self) -> None:
-        self.server.reach(self.host)
-
-    def end(self) -> None:
-        """It has changed nothing."""
 
     def check(self, schema: object) -> None:
         """It has the schema."""
@@ -169,6 +166,8 @@ class SimulatedWriting(SqliteWriting):
     def __init__(self, server: SimulatedServer, host: Host) -> None:
         """Nobody watches the statements: all hosts share the connection."""
         self.session = server.rows
+        self.change = server.rows.executemany
+        self.release = partial(server.rows.execute, "RELEASE part")
         self.server, self.host = server, host
         self.on_watch = False
         self._changes_before = 0

@@ -15,7 +15,7 @@ rest_ms = SystemClock().sleep_ms
 """By the loop's time, which is the world's."""
 
 
-class Rested(Exception):
+class Rested(BaseException):  # no failure that anybody under test may take for one
     """Raised where a thread would wait; `ms` None: until it is stirred."""
 
     def __init__(self, ms: int | None) -> None:

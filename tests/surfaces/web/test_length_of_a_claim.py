@@ -16,7 +16,7 @@ import earnest
 from .conftest import Site
 from .jobs import fund, job_body
 
-CALLS_MAX, FILES_MAX, CHANGES_MAX = 260, 33, 161
+CALLS_MAX, FILES_MAX, CHANGES_MAX = 248, 33, 148
 SOURCE = str(Path(earnest.__file__).parent)
 
 

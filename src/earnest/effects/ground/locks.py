@@ -102,11 +102,12 @@ class WriteTurn:
 
     def take(self, wait_ms: int = TURN_WAIT_MS) -> None:
         """Wait for the turn. Raises `Unavailable`, naming the holder, after about `wait_ms`."""
-        for lock in (self._queue, self._turn):
-            if not lock.take(wait_ms):
-                self._queue.give()
-                raise Unavailable(f"{self._turn.path} is held by {self._turn.holder}", retry_after_ms=wait_ms)
-        self._queue.give()
+        try:
+            for lock in (self._queue, self._turn):
+                if not lock.take(wait_ms):
+                    raise Unavailable(f"{self._turn.path} is held by {self._turn.holder}", retry_after_ms=wait_ms)
+        finally:
+            self._queue.give()
 
     def give(self) -> None:
         """End the turn."""

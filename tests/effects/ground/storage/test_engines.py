@@ -1,6 +1,7 @@
 """Do SQLite and PostgreSQL keep the same promises? Every test here is asked of both."""
 
 import asyncio
+import errno
 import signal
 import sqlite3
 import subprocess
@@ -21,7 +22,7 @@ from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.ground.storage.postgresql import TURN
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
-from earnest.foundation.errors import Refused, Unavailable
+from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.facts import Fact
 from earnest.views.overview import handles
 from old_books import ADDED_SINCE, REVISION
@@ -328,6 +329,24 @@ def _is_held(address: str) -> bool:
         )
         rows = server.execute(sql).fetchall()
     return bool(rows)
+
+
+async def test_a_turn_that_fails_as_nobody_foresaw_is_told_and_the_next_write_goes_well(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> bool:
+        raise OSError(errno.EIO, "Input/output error")
+
+    for name in ("take", "try_take"):
+        monkeypatch.setattr(database._writer._writing, name, fails)
+    with pytest.raises(Broken, match="Input/output error"):
+        await asyncio.wait_for(database.write(record()), 30)
+    monkeypatch.undo()
+    assert await asyncio.wait_for(database.write(record()), 30) == 1
+    monkeypatch.setattr(database._writer._writing, "give", fails)
+    assert await asyncio.wait_for(database.write(record()), 30) == 2, "what was committed by then is told"
+    monkeypatch.undo()
+    assert await asyncio.wait_for(database.write(record()), 30) == 3
 
 
 def test_who_waits_too_long_is_told_the_holder(

@@ -15,10 +15,12 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
+import postgresql
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.news import News, within
 from earnest.effects.ground.storage.place import Books, ServerBooks
+from earnest.effects.ground.storage.postgresql import CHANNEL
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Unavailable
@@ -85,6 +87,21 @@ async def test_a_commit_of_another_process_shows(two: tuple[Database, Database])
     first, second = two
     await second.write(record("test.one"))
     await asyncio.to_thread(eventually, lambda: first.last_seq == 1)
+
+
+def test_a_strangers_notice_ends_nobodys_hearing(postgresql_server: str, tmp_path: Path) -> None:
+    with postgresql.database(postgresql_server) as address:
+        books = ServerBooks(address, tmp_path)
+        with (
+            closing(Database.open(books, SystemClock())) as first,
+            closing(Database.open(books, SystemClock())) as other,
+        ):
+            with psycopg.connect(address, autocommit=True) as stranger:
+                stranger.execute(f"NOTIFY {CHANNEL}, '{'9' * 5_000}'".encode())
+            other.write_sync(record("test.one"))
+            eventually(lambda: first.last_seq == 1)
+            other.write_sync(record("test.two"))
+            eventually(lambda: first.last_seq == 2)
 
 
 async def test_within_ends_with_the_event_or_the_time() -> None:

@@ -131,8 +131,8 @@ class GroupWriter:
                 self._commit_group(asyncio.get_running_loop())
         finally:
             self._alone.release()
-        if self._parts:
-            self._calls.put(True)
+            if self._parts:
+                self._calls.put(True)
 
     def _run(self) -> None:
         going_on = True
@@ -142,10 +142,9 @@ class GroupWriter:
                 with self._alone:
                     try:
                         self._writing.take(self._ahead())
-                    except EarnestError as error:
-                        _tell([(part, None, error) for part in self._taken()], None)
-                    else:
                         self._commit_group()
+                    except Exception as error:  # whatever it is, nobody may wait for ever
+                        _tell([(part, None, meaning_of(error)) for part in self._taken()], None)
 
     def _ahead(self) -> Ahead:
         """What those who wait already will look for."""
@@ -160,14 +159,15 @@ class GroupWriter:
         """Commit what waits, and end the turn; `here` is the event loop that does, if one does."""
         self._committing = threading.get_ident()
         start_ns = self._clock.ticks_ns()
+        outcomes: list[_Outcome] = []
         try:
-            group = self._taken()
-            outcomes = self._commit(group) if group else []
-        finally:
+            if group := self._taken():
+                outcomes = self._commit(group)
             self._writing.give()
-        self._commit_ns = self._clock.ticks_ns() - start_ns
-        self._committing = 0
-        _tell(outcomes, here)
+        finally:
+            self._commit_ns = self._clock.ticks_ns() - start_ns
+            self._committing = 0
+            _tell(outcomes, here)
 
     def _commit(self, group: list[_Part]) -> list[_Outcome]:
         """One commit for the group; with what each part will be told."""

@@ -98,7 +98,7 @@ class BooksLink(Protocol):
 class ReadLink(BooksLink, Protocol):
     """A connection whose every write is refused."""
 
-    def begin(self) -> None:
+    def begin(self) -> object:
         """One unchanging moment, until `end`."""
         ...
 
@@ -164,8 +164,8 @@ class WriteLink(BooksLink, Protocol):
         """Say what will be looked for: where each look is a trip, it is one."""
         ...
 
-    def change(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> KnownRows | None:
-        """See `Transaction.change`."""
+    def change(self, sql: str, rows: Sequence[Sequence[SqlValue]], /) -> object:
+        """One statement for each of `rows`, for whoever tells `known` what became of them."""
         ...
 
     def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> None:
@@ -183,7 +183,7 @@ class WriteLink(BooksLink, Protocol):
         """Begin a part of the transaction."""
         ...
 
-    def release(self) -> None:
+    def release(self) -> object:
         """Keep the part."""
         ...
 

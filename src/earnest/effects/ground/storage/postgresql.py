@@ -16,7 +16,7 @@ from psycopg.pq import TransactionStatus
 
 from earnest.effects.ground.storage.catalog import objects_in, objects_of
 from earnest.effects.ground.storage.dialects import POSTGRESQL, Dialect, numbered
-from earnest.effects.ground.storage.driver import ServerFault, SqlParameters, SqlValue, meaning_of
+from earnest.effects.ground.storage.driver import ServerFault, SqlParameters, SqlValue
 from earnest.effects.ground.storage.known_rows import Ahead, KnownRows, Lookup, Sought
 from earnest.effects.ground.storage.postgresql_session import IDLE_MS, TURN_WAIT_MS, PostgresqlSession, connect
 from earnest.effects.ground.storage.postgresql_types import told
@@ -180,14 +180,13 @@ class PostgresqlWriting(_Link):
             self._connected()
             self.known.clear()
             return self._looked(ahead, *turn, *([self.session.planned(asked)] if asked else []))
-        except ServerFault as error:
-            is_late = isinstance(error.__cause__, psycopg.errors.LockNotAvailable)
+        except Exception as error:
             self.give()
-            if error.is_lost:
+            if isinstance(error, ServerFault) and error.is_lost:
                 raise Unavailable(f"the database does not answer: {error}", retry_after_ms=wait_ms) from error
-            if not is_late:
-                raise meaning_of(error) from error
-            raise Unavailable(f"the turn to write is held by {self._holder()}", retry_after_ms=wait_ms) from error
+            if isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
+                raise Unavailable(f"the turn to write is held by {self._holder()}", retry_after_ms=wait_ms) from error
+            raise
 
     def give(self) -> None:
         """See `WriteLink.give`."""
@@ -232,10 +231,9 @@ class PostgresqlWriting(_Link):
             self._looked((Sought(lookup=lookup, greatest=column),))
             return self.known.greatest(lookup.table, column)
 
-    def change(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> KnownRows:
+    def change(self, sql: str, rows: Sequence[Sequence[SqlValue]], /) -> None:
         """See `WriteLink.change`."""
         self.session.change(sql, rows)
-        return self.known
 
     def _looked(self, ahead: Ahead, *first: str) -> Any:
         """Learn what is not known yet, in one trip if it takes one; what the last of the statements `first` gives."""

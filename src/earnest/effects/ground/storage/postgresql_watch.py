@@ -33,7 +33,6 @@ SILENT_NS: Final = 10_000_000_000
 _LOG: Final = logging.getLogger("earnest.books")
 _WORLD: Final = SystemClock()
 """What the server goes by, whatever time the platform is at."""
-_LOST: Final = (psycopg.Error, ServerFault, Unavailable, OSError)
 
 
 class PostgresqlWatch:
@@ -96,7 +95,7 @@ class PostgresqlWatch:
                 elif self._hear(self._connection):
                     self._rest(None, PAUSE_S)
                 self._rest(self._connection, LOOK_S)
-            except _LOST as error:
+            except Exception as error:  # whatever it is, others are heard of again
                 self._lose(error)
                 self._rest(None, AGAIN_S)
 

@@ -1,15 +1,16 @@
 """Books in a file of SQLite. Processes take turns by locks beside it."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.locks import FileLock, WriteTurn
 from earnest.effects.ground.storage.dialects import SQLITE, Dialect
-from earnest.effects.ground.storage.driver import SqlParameters, SqlValue, connect_reader, connect_writer, meaning_of
+from earnest.effects.ground.storage.driver import SqlParameters, connect_reader, connect_writer, meaning_of
 from earnest.effects.ground.storage.known_rows import Ahead, Lookup
 from earnest.effects.ground.storage.news import News
 from earnest.effects.ground.storage.schema import VERSION_TABLE, Schema, check_readable, faults, prepare
@@ -70,13 +71,10 @@ class _Link:
 class SqliteReading(_Link):
     """A connection that reads."""
 
-    def begin(self) -> None:
-        """See `ReadLink.begin`."""
-        self.session.execute("BEGIN")
-
-    def end(self) -> None:
-        """See `ReadLink.end`."""
-        self.session.rollback()
+    def __init__(self, session: sqlite3.Connection) -> None:
+        super().__init__(session)
+        self.begin: Callable[[], object] = partial(session.execute, "BEGIN")
+        self.end = session.rollback
 
     def check(self, schema: Schema) -> None:
         """See `ReadLink.check`."""
@@ -103,6 +101,8 @@ class SqliteWriting(_Link):
         self._turn = turn
         self.try_take = turn.try_take
         self.give = turn.give
+        self.change = session.executemany
+        self.release = partial(session.execute, "RELEASE part")
         self.rollback = session.rollback
         session.set_authorizer(self._guard)
 
@@ -116,13 +116,6 @@ class SqliteWriting(_Link):
 
     def look(self, ahead: Ahead) -> None:
         """See `WriteLink.look`: there is no trip to be saved."""
-
-    def change(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> None:
-        """See `WriteLink.change`."""
-        if len(rows) == 1:
-            self.session.execute(sql, rows[0])
-        else:
-            self.session.executemany(sql, rows)
 
     def begin(self, ahead: Ahead = ()) -> int:  # noqa: ARG002 - there is no trip to be saved
         """See `WriteLink.begin`."""
@@ -139,14 +132,10 @@ class SqliteWriting(_Link):
         self._changes_before = self.session.total_changes
         self.session.execute("SAVEPOINT part")
 
-    def release(self) -> None:
-        """See `WriteLink.release`."""
-        self.session.execute("RELEASE part")
-
     def undo(self) -> None:
         """See `WriteLink.undo`."""
         self.session.execute("ROLLBACK TO part")
-        self.session.execute("RELEASE part")
+        self.release()
 
     @contextmanager
     def rewriting(self) -> Iterator[None]:

@@ -65,6 +65,8 @@ class Transaction(BooksReader):
         self._page = page
         self._rows_before = len(page.rows)
         self._seq_before = page.last_seq
+        self.has_recorded: bool = False
+        """Set once a fact stands in it."""
         self._is_marked = False
         self._aside = 0
         self._touched: dict[str, int] = {}
@@ -79,17 +81,13 @@ class Transaction(BooksReader):
         page.last_seq, *_ = row = row_of(fact, page.last_seq + 1)
         page.rows.append(row)
         page.kinds.add(fact.kind)
+        self.has_recorded = True
         self._touched.update(dict.fromkeys(touching, page.last_seq))
         return page.last_seq
 
     def execute(self, sql: str, parameters: SqlParameters = ()) -> Cursor:
         """See `BooksReader.execute`."""
         return self._settled().session.execute(sql, parameters)
-
-    @property
-    def has_recorded(self) -> bool:
-        """True once a fact stands in it."""
-        return self._page.last_seq != self._seq_before
 
     def aside(self, sql: str, parameters: SqlParameters) -> int:
         """Change rows of `leases` or `request_counts`, which no fact makes and none need be recorded for; how many."""
@@ -106,7 +104,8 @@ class Transaction(BooksReader):
         """
         if not self._is_marked or not self.link.session.in_transaction:
             self.open()
-        return self.link.change(sql, rows)
+        self.link.change(sql, rows)
+        return self.link.known
 
     def open(self) -> None:
         """Have it undone alone from here on: insert the facts of others, then let the guard look."""

@@ -286,6 +286,21 @@ async def test_what_a_killed_process_left_is_told_by_the_next_one(server: NatsSe
         await until(lambda: side.behind == ["run_b"])  # which has no end yet, and may go on elsewhere
 
 
+async def test_a_process_that_ends_at_once_tells_what_was_left_behind(
+    server: NatsServer, homes: tuple[Path, Path]
+) -> None:
+    server.kill()
+    async with Side(homes[0], server.address("engine")) as side:
+        said = await side.say("run_a", 30)
+        await side.end("run_a")
+    server.start()
+    async with Side(homes[0], server.address("engine")) as side:
+        await side.relay.close()
+        assert side.behind == []
+    async with Follower(homes[1], server.address("auditor")) as follower:
+        await follower.hears(said)
+
+
 async def test_what_the_stream_let_go_before_the_auditor_read_it_is_counted(
     server: NatsServer, homes: tuple[Path, Path]
 ) -> None:

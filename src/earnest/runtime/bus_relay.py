@@ -59,6 +59,8 @@ class BusRelay:
         self._cut: set[str] = set()
         """Runs of which it has lost messages: the rest is taken from the facts, in order."""
         self._lost = 0
+        self._has_looked = False
+        """Whether what others left behind has been told."""
         self._hint = asyncio.Event()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -92,7 +94,7 @@ class BusRelay:
                 await self._tell()
                 if self._clock.ticks_ns() - looked_ns >= self._rest_ms * 1_000_000:
                     await self._catch_up()
-                    looked_ns = self._clock.ticks_ns()
+                    self._has_looked, looked_ns = True, self._clock.ticks_ns()
             except Unavailable:
                 await self._clock.sleep_ms(AGAIN_MS)
             else:
@@ -106,9 +108,9 @@ class BusRelay:
         return AGAIN_MS if self._cut else LOOK_MS
 
     async def close(self) -> None:
-        """Wait a moment for the bus to take what waits; what it does not take stands in the facts."""
+        """Wait a moment for the bus to take what waits or was left behind; the rest stands in the facts."""
         end_ns = self._clock.ticks_ns() + CLOSING_MS * 1_000_000
-        while self._waiting and self._clock.ticks_ns() < end_ns:
+        while (self._waiting or not self._has_looked) and self._clock.ticks_ns() < end_ns:
             await self._clock.sleep_ms(5)
 
     async def _tell(self) -> None:

@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from earnest.app import places
-from earnest.effects.ground.storage.facts import FactRow, leaf_hash
+from earnest.effects.ground.storage.transaction import FactRow
+from earnest.foundation.canonical import leaf_hash
 
 PLAYBOOK = Path(__file__).resolve().parents[1] / "examples" / "01-inventory" / "playbook.yaml"
 ROWS_AT_ONCE = 10_000

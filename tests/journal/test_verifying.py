@@ -13,10 +13,9 @@ import pytest
 from books_file import reader_of
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.facts import leaf_hash
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
-from earnest.foundation.canonical import canonical_bytes
+from earnest.foundation.canonical import canonical_bytes, leaf_hash
 from earnest.foundation.facts import Fact
 from earnest.journal.heads import SEALED, Head, fact_of, seal_in, seal_of
 from earnest.journal.merkle import Frontier

@@ -124,7 +124,7 @@ async def test_a_fact_wakes_who_waits_for_work(place: Place) -> None:
     work = place.process()
     work.may_end.set()
     async with running(work):
-        await until(lambda: bool(place.database.news._ears))
+        await until(lambda: bool(place.database.news.ears))
         await place.lay("late")
         start_s = asyncio.get_running_loop().time()
         await until(lambda: place.done() == ["late"])

@@ -3,6 +3,8 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import rfc8785
@@ -61,3 +63,19 @@ def digest_bytes(data: bytes) -> str:
 def digest_of(value: JsonValue) -> str:
     """The digest of a value's canonical form."""
     return "sha256:" + hashlib.sha256(canonical_bytes(value)).hexdigest()
+
+
+def leaf_hash(seq: int, at_ms: int, kind: str, subject: str, body_json: bytes) -> bytes:
+    """A fact's leaf: SHA-256(0x00 || RFC 8785 form of {at_ms, body, kind, seq, subject}), 32 bytes (RFC 9162 §2.1.1).
+
+    `body_json` is put in as it is: the form around it can be read in one way only, so no other content has this hash.
+    """
+    before = b'\x00{"at_ms":%d,"body":' % at_ms
+    after = b',"kind":%b,"seq":%d,"subject":%b}' % (_quoted(kind), seq, _quoted(subject))
+    return hashlib.sha256(before + body_json + after).digest()
+
+
+@lru_cache(maxsize=1_024)
+def _quoted(text: str) -> bytes:
+    """A text in canonical form. Kinds are few, and facts about one subject come together."""
+    return encode_basestring(text).encode()

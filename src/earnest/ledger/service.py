@@ -53,7 +53,8 @@ def post(transaction: Transaction, chain: Chain) -> None:
     if not chain:
         return
     transfers, sums, _ = ahead = sought(chain)
-    transaction.link.look(ahead)
+    if transaction.link.known is not None:
+        transaction.link.look(ahead)
     known = rows.TRANSFERS.all(transaction, transfers.keys)
     if is_repeated(chain, known):
         return

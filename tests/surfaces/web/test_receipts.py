@@ -198,8 +198,7 @@ async def test_a_witness_sees_that_the_log_grew_and_that_it_forked(site: Site, t
 
 def _forge(path: Path) -> None:
     """Change a fact of the past as somebody would who can write to the file and knows all of our code."""
-    from earnest.effects.ground.storage.facts import leaf_hash
-    from earnest.foundation.canonical import canonical_bytes
+    from earnest.foundation.canonical import canonical_bytes, leaf_hash
     from earnest.journal.merkle import Frontier
 
     with sqlite3.connect(path, isolation_level=None) as raw:

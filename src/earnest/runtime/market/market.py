@@ -1,11 +1,9 @@
 """What the stories of the market work with. One of it for a process."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from earnest.effects.ground.storage.known_rows import Ahead, Sought
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.web.fetching import Web
 from earnest.identity.account import Account, AccountKind
@@ -15,12 +13,8 @@ from earnest.runtime.desk import Desk
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
 
-_LOOKUPS: Final = {"claim_id": CLAIMS.lookup, "job_id": JOBS.lookup}
-
-
-def sought(named: Mapping[str, str]) -> Ahead:
-    """What a story will look for that is given these ids."""
-    return [Sought(lookup, (named[word],)) for word, lookup in _LOOKUPS.items() if word in named]
+LOOKUPS: Final = {"claim_id": CLAIMS.lookup, "job_id": JOBS.lookup}
+"""Where a story looks that is given these ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

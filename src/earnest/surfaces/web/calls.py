@@ -25,6 +25,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
+from earnest.effects.ground.storage.known_rows import Sought
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, JsonValue, Members, canonical_bytes
 from earnest.foundation.errors import Refused
@@ -33,7 +34,7 @@ from earnest.identity.secret import KeyedHash
 from earnest.journal.notary import Notary
 from earnest.runtime.desk import Act, Keyed, StoryResponse, keyed_by
 from earnest.runtime.market.doorkeeper import Doorkeeper
-from earnest.runtime.market.market import Market, sought
+from earnest.runtime.market.market import LOOKUPS, Market
 from earnest.surfaces.web.problems import problem
 from earnest.verification.strict_json import NotStrictJson, check_members, strict_json
 
@@ -117,10 +118,11 @@ class Call:
         A POST needs an Idempotency-Key unless it is `optional`, here or in `KEY_OPTIONAL`; others may have one.
         Raises `Refused`, as the desk does, and `idempotency_key_required`.
         """
+        ahead = [Sought(LOOKUPS[word], (key,)) for word, key in self.named.items() if word in LOOKUPS]
         is_optional = optional or self.method != "POST" or self.route.removeprefix(API) in KEY_OPTIONAL
         keyed = self._keyed(needed=not is_optional)
         answer = await self.market.desk.perform(
-            self.caller, act, keyed=keyed, prepare=prepare, status=status, ahead=sought(self.named)
+            self.caller, act, keyed=keyed, prepare=prepare, status=status, ahead=ahead
         )
         response = self._refusal(answer) if answer.refusal else rendered(answer.body, answer.status)
         if answer.replayed:

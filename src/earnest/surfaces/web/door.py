@@ -100,7 +100,10 @@ class Door:
                 raise
             await self._failed(call, error)(scope, receive, passing.send)
         route = call.route or getattr(scope.get("route"), "path", "")
-        self.house.metrics.seen(call.method, route, passing.status, clock.ticks_ns() - began_ns)
+        key = (call.method, route, passing.status) if route else ("any", "unmatched", passing.status)
+        requests, seconds = self.house.metrics.of[key]
+        requests.inc()
+        seconds.observe((clock.ticks_ns() - began_ns) / 1e9)
 
     async def _call(self, scope: Scope) -> tuple[Call, Refused | None]:
         """The call, and why it is refused at the door, if it is."""

@@ -15,31 +15,36 @@ Readiness: TypeAlias = Mapping[str, Callable[[], Awaitable[str]]]
 _BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
+class _Requests(dict[tuple[str, str, int], tuple[Counter, Histogram]]):
+    """The count and the times of requests; each is made when it is first asked for."""
+
+    def __init__(self, requests: Counter, seconds: Histogram) -> None:
+        super().__init__()
+        self._requests = requests
+        self._seconds = seconds
+
+    def __missing__(self, key: tuple[str, str, int]) -> tuple[Counter, Histogram]:
+        method, route, status = key
+        self[key] = found = self._requests.labels(method, route, str(status)), self._seconds.labels(route)
+        return found
+
+
 class RequestMetrics:
     """Counts of this process, in a registry of their own. A request is known by the template of its path."""
 
     def __init__(self, gauges: Mapping[str, tuple[str, Callable[[], float]]] | None = None) -> None:
         """`gauges`: what is asked for when somebody looks, by name, each with what it means."""
         self._registry = CollectorRegistry()
-        self._requests = Counter(
+        requests = Counter(
             "earnest_requests", "Requests answered.", ("method", "route", "status"), registry=self._registry
         )
-        self._seconds = Histogram(
+        seconds = Histogram(
             "earnest_request_seconds", "Time to answer.", ("route",), registry=self._registry, buckets=_BUCKETS_S
         )
-        self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self.of: Final = _Requests(requests, seconds)
+        """By method, template of the path and status."""
         for name, (meaning, ask) in (gauges or {}).items():
             Gauge(f"earnest_{name}", meaning, registry=self._registry).set_function(ask)
-
-    def seen(self, method: str, route: str, status: int, took_ns: int) -> None:
-        """Count one request. An empty `route`: nothing took it."""
-        key = (method, route, status) if route else ("any", "unmatched", status)
-        if key not in self._children:
-            named = self._requests.labels(key[0], key[1], str(status))
-            self._children[key] = (named, self._seconds.labels(key[1]))
-        requests, seconds = self._children[key]
-        requests.inc()
-        seconds.observe(took_ns / 1e9)
 
     def text(self) -> bytes:
         """All of it, in the format of `CONTENT_TYPE`."""

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 from earnest.effects.ground.storage.dialects import SQLITE
 from earnest.effects.ground.storage.rows import Rows
 from earnest.effects.ground.storage.schema import BOOKS, TableColumns
+from earnest.ledger.rows import BOOKED
+from earnest.ledger.service import NUMBER
 from earnest.runtime.books import TABLES
 from earnest.runtime.forgetting import AT_WORK, PERSONAL
 from earnest.runtime.market.timetable import TIMETABLE
@@ -388,8 +390,8 @@ def _executed(module: Module, call: ast.Call) -> Iterator[str]:
 def _of_rows(rows: Rows[Any]) -> Iterator[str]:
     yield rows._insert
     yield rows._put
-    yield rows.lookup.select
-    yield rows.lookup.select_of(2)
+    yield f"{rows.lookup.all} WHERE {rows.key} IN (?)"
+    yield f"{rows.lookup.all} WHERE {rows.key} IN (?, ?)"
     yield f"DELETE FROM {rows.table} WHERE {rows.key} = ?"
     for name in rows._names:
         yield f"UPDATE {rows.table} SET {name} = ? WHERE {rows.key} = ?"
@@ -432,8 +434,10 @@ BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
     ],
     ("effects/ground/storage/filling.py", "_mark"): lambda: BOOKS.marked("0006").splitlines(),
     ("app/moving.py", "_count"): lambda: [f"SELECT count(*) FROM {one}" for one, _ in _tables()],
-    # Whoever calls these is looked at instead.
+    ("effects/ground/storage/rows.py", "greatest"): lambda: [BOOKED.lookup.greatest(NUMBER)],
+    # Whoever calls these is looked at instead, and every table's rows.
     ("effects/ground/storage/reader.py", "execute"): list,
+    ("effects/ground/storage/rows.py", "_found"): list,
     ("effects/ground/storage/rows.py", "where"): list,
     ("effects/ground/storage/transaction.py", "aside"): list,
     ("effects/ground/storage/transaction.py", "execute"): list,

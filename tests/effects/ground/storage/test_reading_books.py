@@ -15,10 +15,10 @@ from books_file import reader_of
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage import reader as reader_module
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.facts import StoredFact, leaf_hash, row_of
+from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
-from earnest.effects.ground.storage.transaction import Transaction
-from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_bytes
+from earnest.effects.ground.storage.transaction import Transaction, row_of
+from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_bytes, leaf_hash
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.facts import Fact
 

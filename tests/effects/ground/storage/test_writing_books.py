@@ -14,8 +14,12 @@ from books_file import writer_of
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage import database as writer_module
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.facts import BODY_BYTES_MAX, KIND_CHARACTERS_MAX, SUBJECT_CHARACTERS_MAX
-from earnest.effects.ground.storage.transaction import Transaction
+from earnest.effects.ground.storage.transaction import (
+    BODY_BYTES_MAX,
+    KIND_CHARACTERS_MAX,
+    SUBJECT_CHARACTERS_MAX,
+    Transaction,
+)
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.facts import Fact

@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -142,9 +142,11 @@ class GroupWriter:
                 with self._alone:
                     try:
                         self._writing.take(self._ahead())
-                        self._commit_group()
                     except Exception as error:  # whatever it is, nobody may wait for ever
                         _tell([(part, None, meaning_of(error)) for part in self._taken()], None)
+                        continue
+                    with suppress(Exception):  # of giving the turn back: the next one tells what is wrong with it
+                        self._commit_group()
 
     def _ahead(self) -> Ahead:
         """What those who wait already will look for."""
@@ -187,7 +189,8 @@ class GroupWriter:
             why = meaning_of((isinstance(error, _GroupLostError) and error.__cause__) or error)
             return [(part, None, refusals.get(id(part)) or why) for part in group]
         self.last_seq = self._page.last_seq
-        self.news.tell(self._page.kinds)
+        if self.news.ears:
+            self.news.tell(self._page.kinds)
         return outcomes
 
     def _attempt(self, group: list[_Part], outcomes: list[_Outcome]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.dialects import Dialect
 from earnest.effects.ground.storage.driver import SqlParameters, SqlValue
-from earnest.effects.ground.storage.known_rows import Ahead, KnownRows, Lookup
+from earnest.effects.ground.storage.known_rows import Ahead, KnownRows
 from earnest.effects.ground.storage.news import News
 from earnest.effects.ground.storage.schema import Schema
 
@@ -74,12 +74,13 @@ class BooksLink(Protocol):
         """What statements are executed on."""
         ...
 
-    def find(self, lookup: Lookup, keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
-        """The rows that there are, by key."""
+    @property
+    def known(self) -> KnownRows | None:
+        """The rows that need not be asked for; None where none are kept: asking costs nothing, or it only reads."""
         ...
 
-    def greatest(self, lookup: Lookup, column: str) -> int:
-        """The greatest number of a column; 0 where there are no rows."""
+    def look(self, ahead: Ahead) -> None:
+        """Have `known`, where there is one, hold what will be looked for: in one trip."""
         ...
 
     def stream(self, sql: str, parameters: SqlParameters) -> Cursor:
@@ -127,11 +128,6 @@ class WriteLink(BooksLink, Protocol):
         """Whether a statement failed and it is not known whose."""
         ...
 
-    @property
-    def known(self) -> KnownRows | None:
-        """The rows that need not be asked for; None where asking costs nothing."""
-        ...
-
     def try_take(self) -> bool:
         """Take the turn, if an event loop may wait for this engine, the turn is free and nobody waits for it."""
         ...
@@ -158,10 +154,6 @@ class WriteLink(BooksLink, Protocol):
         """After a rollback: whether a statement failed and it is not known whose. Then the turn is held anew, and the
         group is to be done once more, with care. Raises `Unavailable` where the turn does not come.
         """
-        ...
-
-    def look(self, ahead: Ahead) -> None:
-        """Say what will be looked for: where each look is a trip, it is one."""
         ...
 
     def change(self, sql: str, rows: Sequence[Sequence[SqlValue]], /) -> object:

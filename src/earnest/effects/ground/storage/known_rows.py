@@ -5,7 +5,7 @@ for all of them at once; what they then find here, they need not ask for.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -24,11 +24,6 @@ class Lookup:
     names: tuple[str, ...]
 
     @cached_property
-    def select(self) -> str:
-        """The statement that finds a row."""
-        return f"{self.all} WHERE {self.key} = ?"
-
-    @cached_property
     def all(self) -> str:
         """The statement that finds all rows."""
         return f"SELECT {', '.join(self.names)} FROM {self.table}"  # noqa: S608 - names of ours
@@ -38,9 +33,10 @@ class Lookup:
         """Of the key among the columns."""
         return self.names.index(self.key)
 
-    def select_of(self, count: int) -> str:
-        """The statement that finds rows by `count` keys."""
-        return f"{self.all} WHERE {self.key} IN ({', '.join('?' * count)})"
+    @cached_property
+    def greatest(self) -> Callable[[str], str]:
+        """What makes the statement that finds the greatest number of a column, 0 where there are no rows."""
+        return f"SELECT coalesce(max({{}}), 0) FROM {self.table}".format  # noqa: S608 - names of ours
 
     @cached_property
     def select_listed(self) -> str:

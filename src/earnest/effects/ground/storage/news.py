@@ -22,7 +22,8 @@ class News:
     """Told of every commit, from any thread. What is told is a hint: the books say what there is."""
 
     def __init__(self) -> None:
-        self._ears: tuple[_Ear, ...] = ()
+        self.ears: tuple[_Ear, ...] = ()
+        """Who listens."""
         self._changing = threading.Lock()
 
     @contextmanager
@@ -33,16 +34,16 @@ class News:
         """
         ear = _Ear(frozenset(kinds), asyncio.Event(), asyncio.get_running_loop())
         with self._changing:
-            self._ears = (*self._ears, ear)
+            self.ears = (*self.ears, ear)
         try:
             yield ear.event
         finally:
             with self._changing:
-                self._ears = tuple(other for other in self._ears if other is not ear)
+                self.ears = tuple(other for other in self.ears if other is not ear)
 
     def tell(self, kinds: Collection[str] | None) -> None:
         """Facts of these kinds are durable; None: of any, as something may have been missed."""
-        for ear in self._ears:
+        for ear in self.ears:
             if kinds is not None and ear.kinds and ear.kinds.isdisjoint(kinds):
                 continue
             if not ear.event.is_set():

@@ -17,7 +17,7 @@ from psycopg.pq import TransactionStatus
 from earnest.effects.ground.storage.catalog import objects_in, objects_of
 from earnest.effects.ground.storage.dialects import POSTGRESQL, Dialect, numbered
 from earnest.effects.ground.storage.driver import ServerFault, SqlParameters, SqlValue
-from earnest.effects.ground.storage.known_rows import Ahead, KnownRows, Lookup, Sought
+from earnest.effects.ground.storage.known_rows import Ahead, KnownRows
 from earnest.effects.ground.storage.postgresql_session import IDLE_MS, TURN_WAIT_MS, PostgresqlSession, connect
 from earnest.effects.ground.storage.postgresql_types import told
 from earnest.effects.ground.storage.postgresql_waiting import listed
@@ -71,16 +71,6 @@ class _Link:
         self._address = address
         self.session = PostgresqlSession(connect(address, idle_ms))
 
-    def find(self, lookup: Lookup, keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
-        """See `BooksLink.find`."""
-        rows = self.session.execute(lookup.select_of(len(keys)), tuple(keys)).fetchall() if keys else ()
-        return {row[lookup.place]: row for row in rows}
-
-    def greatest(self, lookup: Lookup, column: str) -> int:
-        """See `BooksLink.greatest`."""
-        (number,) = self.session.execute(_greatest(lookup, column)).fetchone() or (0,)
-        return int(number)
-
     def stream(self, sql: str, parameters: SqlParameters) -> Any:
         """See `BooksLink.stream`."""
         if isinstance(parameters, Sequence) and isinstance(parameters[-1], int) and parameters[-1] <= FETCHED:
@@ -106,6 +96,11 @@ class _Link:
 
 class PostgresqlReading(_Link):
     """A connection that reads."""
+
+    known = None
+
+    def look(self, ahead: Ahead) -> None:
+        """See `BooksLink.look`."""
 
     def begin(self) -> None:
         """See `ReadLink.begin`. It goes with the first question."""
@@ -212,24 +207,8 @@ class PostgresqlWriting(_Link):
         return True
 
     def look(self, ahead: Ahead) -> None:
-        """See `WriteLink.look`."""
+        """See `BooksLink.look`."""
         self._looked(ahead)
-
-    def find(self, lookup: Lookup, keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
-        """See `BooksLink.find`."""
-        try:
-            return self.known.find(lookup, keys)
-        except KeyError:
-            self._looked((Sought(lookup=lookup, keys=tuple(keys)),))
-            return self.known.find(lookup, keys)
-
-    def greatest(self, lookup: Lookup, column: str) -> int:
-        """See `BooksLink.greatest`."""
-        try:
-            return self.known.greatest(lookup.table, column)
-        except KeyError:
-            self._looked((Sought(lookup=lookup, greatest=column),))
-            return self.known.greatest(lookup.table, column)
 
     def change(self, sql: str, rows: Sequence[Sequence[SqlValue]], /) -> None:
         """See `WriteLink.change`."""
@@ -247,7 +226,7 @@ class PostgresqlWriting(_Link):
                 asked[lookup] = some
         planned = self.session.planned
         selects = [planned(lookup.select_listed, listed(some)) for lookup, some in asked.items()]
-        numbers = [planned(_greatest(lookup, column)) for (_, column), lookup in columns.items()]
+        numbers = [planned(lookup.greatest(column)) for (_, column), lookup in columns.items()]
         if not (first or selects or numbers):
             return None
         with told():
@@ -345,10 +324,6 @@ def _can_be_kept(text: str) -> bool:
         return b"\0" not in text.encode()
     except UnicodeEncodeError:
         return False
-
-
-def _greatest(lookup: Lookup, column: str) -> str:
-    return f"SELECT coalesce(max({column}), 0) FROM {lookup.table}"  # noqa: S608 - names of ours
 
 
 def _row_of(cursor: "psycopg.Cursor[Any]") -> Any:

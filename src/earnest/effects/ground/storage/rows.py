@@ -12,7 +12,7 @@ from types import UnionType
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, cast, get_args
 
 from earnest.effects.ground.storage.driver import SqlValue
-from earnest.effects.ground.storage.known_rows import Lookup
+from earnest.effects.ground.storage.known_rows import KnownRows, Lookup, Sought
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
@@ -52,21 +52,41 @@ class Rows(Generic[RowT]):
 
     def get(self, reader: BooksReader, key: str) -> RowT | None:
         """The row with this key."""
-        row = reader.link.find(self.lookup, (key,)).get(key)
+        row = self._found(reader, (key,)).get(key)
         return None if row is None else self._of(row)
 
     def all(self, reader: BooksReader, keys: Iterable[str]) -> dict[str, RowT]:
         """The rows with these keys, as far as there are any."""
-        rows = reader.link.find(self.lookup, tuple(dict.fromkeys(keys)))
+        rows = self._found(reader, tuple(dict.fromkeys(keys)))
         return dict(zip(rows, map(self._of, rows.values()), strict=True))
 
     def greatest(self, reader: BooksReader, column: str) -> int:
         """The greatest number of a column; 0 where there are no rows."""
-        return reader.link.greatest(self.lookup, column)
+        if (known := reader.link.known) is None:
+            (number,) = reader.link.session.execute(self.lookup.greatest(column)).fetchone()
+            return int(number)
+        try:
+            return known.greatest(self.table, column)
+        except KeyError:
+            reader.link.look((Sought(self.lookup, greatest=column),))
+            return known.greatest(self.table, column)
 
     def where(self, reader: BooksReader, conditions: str, parameters: tuple[SqlValue, ...] = ()) -> Iterator[RowT]:
         """The rows that meet `conditions`: SQL of ours, with order and limit, never text from outside."""
-        return map(self._of, reader.execute(f"{self.lookup.all} WHERE {conditions}", parameters).fetchall())
+        sql = f"{self.lookup.all} WHERE {conditions}"
+        return map(self._of, reader.link.session.execute(sql, parameters).fetchall())
+
+    def _found(self, reader: BooksReader, keys: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
+        """The columns of the rows that there are, by key."""
+        if (known := reader.link.known) is None:
+            sql = f"{self.lookup.all} WHERE {self.key} IN ({', '.join('?' * len(keys))})"
+            rows = reader.link.session.execute(sql, keys).fetchall() if keys else ()
+            return {row[self.lookup.place]: row for row in rows}
+        try:
+            return known.find(self.lookup, keys)
+        except KeyError:
+            reader.link.look((Sought(self.lookup, keys),))
+            return known.find(self.lookup, keys)
 
     def _of(self, row: tuple[Any, ...]) -> RowT:
         given = dict(zip(self._names, row, strict=True))
@@ -88,14 +108,14 @@ class Rows(Generic[RowT]):
 
     def add_rows(self, transaction: Transaction, rows: Sequence[Sequence[SqlValue]]) -> None:
         """New rows, the columns of each in the order of the fields."""
-        self._change(transaction, self._insert, rows)
+        self._add(transaction, self._insert, rows)
 
     def put_rows(self, transaction: Transaction, rows: Sequence[Sequence[SqlValue]]) -> None:
         """Such rows, new or in the place of those with their keys."""
-        self._change(transaction, self._put, rows)
+        self._add(transaction, self._put, rows)
 
-    def _change(self, transaction: Transaction, sql: str, rows: Sequence[Sequence[SqlValue]]) -> None:
-        known = transaction.change(sql, rows)
+    def _add(self, transaction: Transaction, sql: str, rows: Sequence[Sequence[SqlValue]]) -> None:
+        known = _changed(transaction, sql, rows)
         if known is not None:
             for row in rows:
                 known.put(self.lookup, str(row[self.lookup.place]), row)
@@ -107,13 +127,13 @@ class Rows(Generic[RowT]):
         assignments = ", ".join(f"{name} = ?" for name in changes)
         values = (*(cast("SqlValue", value) for value in changes.values()), key)
         sql = f"UPDATE {self.table} SET {assignments} WHERE {self.key} = ?"  # noqa: S608
-        known = transaction.change(sql, (values,))
+        known = _changed(transaction, sql, (values,))
         if known is not None:
             known.change(self.lookup, key, dict(zip(changes, _plain(values), strict=False)))
 
     def delete(self, transaction: Transaction, key: str) -> None:
         """No such row any more."""
-        known = transaction.change(f"DELETE FROM {self.table} WHERE {self.key} = ?", ((key,),))  # noqa: S608
+        known = _changed(transaction, f"DELETE FROM {self.table} WHERE {self.key} = ?", ((key,),))  # noqa: S608
         if known is not None:
             known.put(self.lookup, key, None)
 
@@ -128,6 +148,17 @@ class Rows(Generic[RowT]):
     def ends(self, transaction: Transaction, fact: Fact) -> None:
         """A `Project`: the row that the fact is about is no more."""
         self.delete(transaction, fact.subject)
+
+
+def _changed(transaction: Transaction, sql: str, rows: Sequence[Sequence[SqlValue]]) -> KnownRows | None:
+    """Execute the statement for each of `rows`; the rows that are known, which are then told what became of them.
+
+    The facts that were recorded may wait: the rows of other tables do not depend on them.
+    """
+    if not transaction.is_marked or not transaction.link.session.in_transaction:
+        transaction.open()
+    transaction.link.change(sql, rows)
+    return transaction.link.known
 
 
 def row_json(value: Row) -> JsonObject:

@@ -5,13 +5,13 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.locks import FileLock, WriteTurn
 from earnest.effects.ground.storage.dialects import SQLITE, Dialect
 from earnest.effects.ground.storage.driver import SqlParameters, connect_reader, connect_writer, meaning_of
-from earnest.effects.ground.storage.known_rows import Ahead, Lookup
+from earnest.effects.ground.storage.known_rows import Ahead
 from earnest.effects.ground.storage.news import News
 from earnest.effects.ground.storage.schema import VERSION_TABLE, Schema, check_readable, faults, prepare
 from earnest.foundation.errors import Refused
@@ -41,23 +41,13 @@ class _Link:
     """A connection."""
 
     dialect: Dialect = SQLITE
+    known = None
 
     def __init__(self, session: sqlite3.Connection) -> None:
         self.session = session
 
-    def find(self, lookup: Lookup, keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
-        """See `BooksLink.find`. One at a time is quicker than with a list of keys."""
-        found = {}
-        for key in keys:
-            row = self.session.execute(lookup.select, (key,)).fetchone()
-            if row is not None:
-                found[key] = row
-        return found
-
-    def greatest(self, lookup: Lookup, column: str) -> int:
-        """See `BooksLink.greatest`."""
-        (number,) = self.session.execute(f"SELECT max({column}) FROM {lookup.table}").fetchone()  # noqa: S608
-        return int(number or 0)
+    def look(self, ahead: Ahead) -> None:
+        """See `BooksLink.look`."""
 
     def stream(self, sql: str, parameters: SqlParameters) -> sqlite3.Cursor:
         """See `BooksLink.stream`."""
@@ -92,7 +82,6 @@ class SqliteWriting(_Link):
     """
 
     is_careful = is_unclear = False
-    known = None
 
     def __init__(self, session: sqlite3.Connection, turn: WriteTurn) -> None:
         super().__init__(session)
@@ -113,9 +102,6 @@ class SqliteWriting(_Link):
     def begins_again(self) -> bool:
         """See `WriteLink.begins_again`: each statement is answered at once."""
         return False
-
-    def look(self, ahead: Ahead) -> None:
-        """See `WriteLink.look`: there is no trip to be saved."""
 
     def begin(self, ahead: Ahead = ()) -> int:  # noqa: ARG002 - there is no trip to be saved
         """See `WriteLink.begin`."""

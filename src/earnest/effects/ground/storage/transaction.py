@@ -1,18 +1,25 @@
 """One transaction: what may be done in it, and what is refused at its end."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, cast
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeAlias, cast
 
-from earnest.effects.ground.storage.driver import SqlParameters, SqlValue
+from earnest.effects.ground.storage.driver import SqlParameters
 from earnest.effects.ground.storage.engine import Cursor, WriteLink
-from earnest.effects.ground.storage.facts import FactRow, StoredFact, row_of
-from earnest.effects.ground.storage.known_rows import Ahead, KnownRows
+from earnest.effects.ground.storage.facts import StoredFact
+from earnest.effects.ground.storage.known_rows import Ahead
 from earnest.effects.ground.storage.reader import ENDED, BooksReader
 from earnest.effects.ground.storage.schema import Schema
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import INTEGER_MAX, JsonObject, canonical_bytes, leaf_hash
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.facts import Fact
+
+KIND_CHARACTERS_MAX: Final = 64
+SUBJECT_CHARACTERS_MAX: Final = 512
+BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+
+FactRow: TypeAlias = tuple[int, int, str, str, bytes, bytes]
+"""seq, at_ms, kind, subject, body, leaf: the columns of `facts`."""
 
 _APPEND: Final = "INSERT INTO facts (seq, at_ms, kind, subject, body, leaf) VALUES (?, ?, ?, ?, ?, ?)"
 _REWRITE: Final = "UPDATE facts SET body = ? WHERE seq = ?"
@@ -67,7 +74,8 @@ class Transaction(BooksReader):
         self._seq_before = page.last_seq
         self.has_recorded: bool = False
         """Set once a fact stands in it."""
-        self._is_marked = False
+        self.is_marked: bool = False
+        """Set once it can be undone alone."""
         self._aside = 0
         self._touched: dict[str, int] = {}
 
@@ -97,26 +105,16 @@ class Transaction(BooksReader):
         self._aside += changed
         return changed
 
-    def change(self, sql: str, rows: Sequence[Sequence[SqlValue]]) -> KnownRows | None:
-        """One statement for each of `rows`, for whoever tells the rows that are known, if any are, what became of them.
-
-        The facts that were recorded may wait: the rows of other tables do not depend on them.
-        """
-        if not self._is_marked or not self.link.session.in_transaction:
-            self.open()
-        self.link.change(sql, rows)
-        return self.link.known
-
     def open(self) -> None:
         """Have it undone alone from here on: insert the facts of others, then let the guard look."""
         if not self.link.session.in_transaction:  # the engine ended it with an error that was caught
             raise Broken("the transaction is lost")
         page = self._page
-        if not self._is_marked:
+        if not self.is_marked:
             mine = page.rows[self._rows_before :]
             del page.rows[self._rows_before :]
             page.flush()
-            self._is_marked = True
+            self.is_marked = True
             self.link.savepoint()
             page.rows += mine
             self.link.on_watch = True
@@ -139,9 +137,10 @@ class Transaction(BooksReader):
         """Make it part of the commit. Raises `Refused("silent_write")` if rows changed and no fact says so."""
         page, writing = self._page, self.link
         if self._touched:
-            self.change(_TOUCH, list(self._touched.items()))
+            self.open()
+            writing.change(_TOUCH, list(self._touched.items()))
         writing.on_watch = False
-        if not self._is_marked:
+        if not self.is_marked:
             return
         if not self.has_recorded and writing.changes != self._aside:
             raise Refused("silent_write", "a transaction changed rows without recording a fact")
@@ -154,7 +153,7 @@ class Transaction(BooksReader):
         page = self._page
         page.writing.on_watch = False
         page.last_seq = self._seq_before
-        if not self._is_marked:
+        if not self.is_marked:
             del page.rows[self._rows_before :]
         else:
             page.rows.clear()
@@ -170,3 +169,21 @@ class Transaction(BooksReader):
             self._page.flush()
             self.link.on_watch = True
         return self.link
+
+
+def row_of(fact: Fact, seq: int) -> FactRow:
+    """The row that `fact` becomes. Raises `Refused("fact_not_recordable")` for what is no JSON or passes a limit."""
+    if not 1 <= len(fact.kind) <= KIND_CHARACTERS_MAX or len(fact.subject) > SUBJECT_CHARACTERS_MAX:
+        raise Refused("fact_not_recordable", f"kind or subject of a fact is too long: {fact.kind[:80]!r}")
+    if "\0" in fact.kind or "\0" in fact.subject:  # no text of PostgreSQL
+        raise Refused("fact_not_recordable", f"kind or subject of a fact has a NUL character: {fact.kind[:80]!r}")
+    if type(fact.at_ms) is not int or not 0 <= fact.at_ms <= INTEGER_MAX:
+        raise Refused("fact_not_recordable", f"{fact.kind} is at no instant: {fact.at_ms!r}")
+    try:
+        body = canonical_bytes(fact.body)
+        leaf = leaf_hash(seq, fact.at_ms, fact.kind, fact.subject, body)
+    except ValueError as error:
+        raise Refused("fact_not_recordable", f"{fact.kind} has no JSON form: {error}") from error
+    if len(body) > BODY_BYTES_MAX or body[:1] != b"{":
+        raise Refused("fact_not_recordable", f"the body of {fact.kind} is no object of at most {BODY_BYTES_MAX} bytes")
+    return seq, fact.at_ms, fact.kind, fact.subject, body, leaf

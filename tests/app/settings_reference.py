@@ -11,8 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from earnest.app.judges import JudgeSettings
-from earnest.app.judging_settings import PlainSettings
+from earnest.app.judging_settings import JudgeSettings, PlainSettings
 from earnest.app.mail_settings import ENVIRONMENT as MAIL_VARIABLES
 from earnest.app.mail_settings import MailSettings
 from earnest.app.server_settings import ServerSettings

@@ -10,8 +10,7 @@ from earnest.agents.backlog import Backlogged
 from earnest.agents.job_files import micro_of
 from earnest.agents.state import AgentRole
 from earnest.app.command_words import words_of
-from earnest.app.judging_settings import SettingsFile
-from earnest.app.tables import read_table
+from earnest.app.tables import SettingsFile, read_table
 from earnest.client.credentials import agent_folder
 from earnest.foundation.bounds import Fitting, Whole
 from earnest.foundation.errors import Faulty, Refused
@@ -85,7 +84,7 @@ def read_agent_settings(folder: Path) -> AgentSettings:
     names = [entry.name for entry in given.get("backlog", ())]
     if len(set(names)) != len(names):
         file.fault("two entries of the backlog have one name", key="backlog")
-    settings = read_table(file.values, AgentSettings(**given), "", file.fault_at, beside=_TABLES)
+    settings = read_table(file.values, AgentSettings(**given), "", file.fault, beside=_TABLES)
     if file.faults:
         raise Faulty(file.faults)
     return settings

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from earnest.app import places
 from earnest.app.between import bus_faults
 from earnest.app.home_check import DEEP, Check, look, newer_audit_faults
-from earnest.app.judges import JudgeSettings
+from earnest.app.judging_settings import JudgeSettings
 from earnest.app.mcp import described
 from earnest.app.model_settings import ModelSettings
 from earnest.app.models import CLIENT_MISSING, ModelPool, describe

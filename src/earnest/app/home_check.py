@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 
 from earnest.app import places
 from earnest.app.artifacts import named_artifacts, shelf_in
-from earnest.app.judging_settings import FILE_NAME, SettingsFile
-from earnest.app.memory_settings import memory_place, read_memory
+from earnest.app.judging_settings import FILE_NAME
 from earnest.app.secrets_file import check_key_store
-from earnest.app.settings import Settings
+from earnest.app.settings import Settings, memory_place, read_memory
+from earnest.app.tables import SettingsFile
 from earnest.audit.event import LogPosition
 from earnest.audit.journal_check import AuditCheck, check_audit_log, check_journal
 from earnest.audit.verified import Verified, note_verified, read_verified

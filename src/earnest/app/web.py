@@ -40,7 +40,7 @@ class WebSettings:
 
 def read_web(given: object, environment: Mapping[str, str], fault: Fault) -> WebSettings:
     """The table, over whose `api_key` the environment wins."""
-    web = read_table(over(given, {"api_key": KEY_VARIABLE}, environment), WebSettings(), "web", fault)
+    web = read_table(over(given, WebSettings, {"api_key": KEY_VARIABLE}, environment), WebSettings(), "web", fault)
     return replace(web, api_key=web.api_key.strip(), cx=web.cx.strip())
 
 

@@ -1,7 +1,7 @@
 """Settings of the mail server."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Final
 
 from earnest.app.tables import Fault, over, read_table
@@ -39,14 +39,7 @@ class MailSettings:
 
     def server(self) -> SmtpServer:
         """What a `Mailer` works with."""
-        return SmtpServer(
-            host=self.host,
-            port=self.port or PORTS[self.security],
-            sender=self.sender,
-            security=self.security,
-            user=self.user,
-            password=self.password,
-        )
+        return SmtpServer(**asdict(replace(self, port=self.port or PORTS[self.security])))
 
     def contradictions(self) -> Iterator[tuple[str, str]]:
         """What does not go together, each in words and with its key."""

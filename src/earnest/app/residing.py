@@ -20,7 +20,7 @@ from earnest.agents.state import AgentRole
 from earnest.agents.world import World
 from earnest.app.agent_settings import AgentSettings
 from earnest.app.command_words import words_of
-from earnest.app.heartbeating import PATIENCE
+from earnest.app.heartbeating import PATIENCE, environment_for
 from earnest.client.client import AsyncClient
 from earnest.client.credentials import Credentials, agent_folder
 from earnest.effects.ground.clock import SystemChance, SystemClock
@@ -30,7 +30,7 @@ from earnest.runtime.agents.health import FILE_NAME, ResidentHealth
 from earnest.runtime.agents.parts import Reporting, Skilled, SkilledHands, SolverTeacher
 from earnest.runtime.agents.program_hands import ProgramHands
 from earnest.runtime.agents.resident import ResidentRunner
-from earnest.runtime.heartbeats.command import CommandProgram, without_keys
+from earnest.runtime.heartbeats.command import CommandProgram
 from earnest.runtime.heartbeats.contract_file import ContractFile
 from earnest.runtime.heartbeats.platform import PlatformOverHttp
 from earnest.runtime.heartbeats.program import AgentProgram
@@ -148,7 +148,7 @@ def _heartbeats(
     program: AgentProgram = Reporting(book=book)
     if residing.agent.heartbeat:
         words = words_of(residing.agent.heartbeat, residing.folder)
-        environment = without_keys(os.environ)
+        environment = environment_for(residing.credentials, passes_key=False)
         program = CommandProgram(words=words, environment=environment, timeout_s=residing.agent.timeout_s)
     platform, file = PlatformOverHttp(client), ContractFile(contract)
     return HeartbeatRunner(platform, program, state, file, clock=SystemClock(), chance=SystemChance())
@@ -179,9 +179,7 @@ async def _declare(client: AsyncClient, agent: AgentSettings) -> None:
 def _hands(residing: Residing, own: "_Own") -> SkilledHands:
     """Skills in their order, then the program of the whole, then the engine with a model, as far as these are there."""
     agent = residing.agent
-    environment = without_keys(os.environ)
-    if residing.passes_key:
-        environment |= {"EARNEST_URL": residing.credentials.url, "EARNEST_KEY": residing.credentials.key}
+    environment = environment_for(residing.credentials, passes_key=residing.passes_key)
 
     def program(command: str) -> ProgramHands:
         return ProgramHands(

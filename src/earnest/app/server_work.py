@@ -1,10 +1,16 @@
-"""What works beside the requests, all of it found again from the books after a stop."""
+"""What works beside the requests, all of it found again from the books after a stop.
 
+What one process does for all that use the same books, it does while it holds an office.
+"""
+
+import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Final, TypeAlias
 
+from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.storage.database import Database
 from earnest.effects.outside.mail.api import Mailer
 from earnest.effects.outside.rails.api import ManualRail, Rail
 from earnest.foundation.errors import Unavailable
@@ -24,6 +30,7 @@ STRIPE_KEY: Final = "EARNEST_STRIPE_KEY"
 PAYOUTS_LOOK_MS: Final = 10_000
 REPLIES_LOOK_MS: Final = 3_600_000
 ARTIFACTS_LOOK_MS: Final = 3_600_000
+OFFICE_LOOK_MS: Final = 500
 _LOG: Final = logging.getLogger("earnest.work")
 
 Work: TypeAlias = Callable[[], Coroutine[None, None, None]]
@@ -53,6 +60,24 @@ def work_for_all(market: Market, mailer: Mailer | None, rails: Mapping[str, Rail
     if mailer is not None:
         work["letters"] = Letters(desk, mailer).run
     return work
+
+
+async def elected(office: str, name: str, begin: Work, database: Database, clock: Clock) -> None:
+    """Do it while this process holds `office`, until it ends. When the office is lost it is stopped where it is."""
+    while True:
+        while not database.leads(office):
+            await clock.sleep_ms(OFFICE_LOOK_MS)
+        work = asyncio.get_running_loop().create_task(begin(), name=name)
+        try:
+            while not work.done() and database.leads(office):
+                await asyncio.wait([work], timeout=OFFICE_LOOK_MS / 1000)
+        finally:
+            was_done = work.done()
+            work.cancel()
+            await asyncio.wait([work])
+        if was_done:
+            return work.result()
+        _LOG.warning("%s is another process's now: this one has lost the office of %s", name, office)
 
 
 def rails_of(environment: Mapping[str, str]) -> Mapping[str, Rail]:

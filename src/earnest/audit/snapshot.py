@@ -82,36 +82,27 @@ def keep_snapshot(log_path: Path, snapshot: LogSnapshot) -> None:
         _log.warning("audit statistics were not kept: %s", error)
 
 
-def kept_end(log_path: Path) -> LogPosition | None:
-    """The line that the kept statistics reached; None if there are none."""
-    return _load(log_path).end if log_path.with_name(SNAPSHOT_NAME).exists() else None
-
-
-def kept_statistics(log_path: Path) -> Statistics:
-    """The statistics that were kept; empty ones if there are none."""
-    return _load(log_path).statistics
-
-
 class KeptSums:
     """The kept statistics, held against the lines that they count while these are read from the first on."""
 
     def __init__(self, log_path: Path) -> None:
         path = log_path.with_name(SNAPSHOT_NAME)
-        self._kept, self._anew = _load(log_path), Statistics()
-        self._is_damaged = not self._kept.end.lines and path.exists() and bool(path.stat().st_size)
+        self.kept: Final = _load(log_path)
+        self._anew = Statistics()
+        self._is_damaged = not self.kept.end.lines and path.exists() and bool(path.stat().st_size)
         self._knows_first: bool | None = None
 
     def take(self, line: CheckedLine) -> None:
         """The next line."""
         if self._knows_first is None:
             self._knows_first = line.lines <= 1  # else lines that they count were removed
-        if self._knows_first and line.event is not None and line.lines <= self._kept.end.lines:
+        if self._knows_first and line.event is not None and line.lines <= self.kept.end.lines:
             fold(self._anew, line.event)
 
     @property
     def are_altered(self) -> bool:
         """True if there are such statistics, and they are not those of the lines that were taken."""
-        return self._is_damaged or (self._knows_first is not False and self._anew != self._kept.statistics)
+        return self._is_damaged or (self._knows_first is not False and self._anew != self.kept.statistics)
 
 
 def _load(log_path: Path) -> LogSnapshot:

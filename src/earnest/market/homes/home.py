@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from earnest.accountability.days import begins_at_ms, date_after, date_of
-from earnest.accountability.interval import interval_s
+from earnest.accountability.tiers import interval_s
 from earnest.client import payloads_home as answers
 from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.instants import rfc3339_s

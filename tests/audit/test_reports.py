@@ -10,7 +10,7 @@ import pytest
 from earnest.audit import reports
 from earnest.audit.event import LogPosition
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
-from earnest.audit.reports import has_findings, keep_report
+from earnest.audit.snapshot import keep_report
 from earnest.audit.statistics import AuditFinding, FindingCode, Statistics
 from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
@@ -44,8 +44,8 @@ def test_a_long_file_of_reports_is_put_aside(tmp_path: Path, monkeypatch: pytest
 
 
 def test_only_findings_are_told_without_being_asked_for() -> None:
-    assert not has_findings(a_report())
-    assert has_findings(a_report(broken="line 3"))
+    assert not a_report().has_findings
+    assert a_report(broken="line 3").has_findings
     assert AuditFinding(code=FindingCode.LOG_BROKEN, run_id="", detail="line 3") in a_report(broken="line 3").anomalies
 
 

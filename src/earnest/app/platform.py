@@ -22,7 +22,7 @@ from earnest.app.verifiers import verifier_for
 from earnest.audit.files import give_name
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings
-from earnest.audit.reports import keep_report
+from earnest.audit.snapshot import keep_report
 from earnest.audit.tap import Auditor
 from earnest.effects.ground.bus.api import Bus
 from earnest.effects.ground.bus.local import LocalBus
@@ -165,6 +165,28 @@ async def open_platform(
             remembering=remembering,
             verifier=verifier,
             reviews=reviews,
+        )
+
+
+@contextlib.asynccontextmanager
+async def open_remembering(settings: Settings) -> AsyncIterator[Remembering]:
+    """Memory, and what hands a word to it, without the rest of the platform."""
+    clock = SystemClock()
+    async with contextlib.AsyncExitStack() as stack:
+        database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
+        bus = LocalBus()
+        stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, lambda _: None)))
+        await relay_in(stack, settings, database, bus, clock)
+        memory = await open_memory_in(stack, settings, database, clock)
+        dreamer = Dreamer(memory, clock, None)
+        yield Remembering(
+            memory=memory,
+            recall=MemoryRecall(memory, clock),
+            dreaming=Dreaming(memory=memory, dreamer=dreamer, database=database, bus=bus, clock=clock),
+            database=database,
+            bus=bus,
+            clock=clock,
+            chance=SystemChance(),
         )
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
@@ -255,36 +255,11 @@ class _Own:
             yield platform.runs
             await platform.after_run()
 
-    @asynccontextmanager
-    async def memory(self) -> "AsyncIterator[Remembering]":
+    def memory(self) -> "AbstractAsyncContextManager[Remembering]":
         """What hands a word to the solver, without the rest of the engine."""
-        from earnest.app.between import relay_in  # noqa: PLC0415
-        from earnest.app.platform import open_auditor, open_memory_in  # noqa: PLC0415
-        from earnest.effects.ground.bus.local import LocalBus  # noqa: PLC0415
-        from earnest.effects.ground.storage.database import Database  # noqa: PLC0415
-        from earnest.memory.dreamer import Dreamer  # noqa: PLC0415
-        from earnest.runtime.dreaming import Dreaming  # noqa: PLC0415
-        from earnest.runtime.recall import MemoryRecall  # noqa: PLC0415
-        from earnest.runtime.remembering import Remembering  # noqa: PLC0415
+        from earnest.app.platform import open_remembering  # noqa: PLC0415 - takes time, and only some agents need it
 
-        settings, clock, chance = self.settings, SystemClock(), SystemChance()
-        async with AsyncExitStack() as stack:
-            database = stack.enter_context(closing(Database.open(settings.books, clock)))
-            bus = LocalBus()
-            stack.enter_context(closing(open_auditor(settings, bus, clock, lambda _: None)))
-            await relay_in(stack, settings, database, bus, clock)
-            memory = await open_memory_in(stack, settings, database, clock)
-            dreamer = Dreamer(memory, clock, None)
-            dreaming = Dreaming(memory=memory, dreamer=dreamer, database=database, bus=bus, clock=clock)
-            yield Remembering(
-                memory=memory,
-                recall=MemoryRecall(memory, clock),
-                dreaming=dreaming,
-                database=database,
-                bus=bus,
-                clock=clock,
-                chance=chance,
-            )
+        return open_remembering(self.settings)
 
     def playbook_hands(self, playbook: Path) -> "EngineHands":
         """The engine with a playbook."""

@@ -22,7 +22,6 @@ from earnest.app.secrets_file import open_key_store, read_key_store
 from earnest.app.server_work import TIMERS, Work, elected, judging_of, rails_of, work_for_all
 from earnest.app.settings import Settings
 from earnest.audit.report import AuditReport, report_lines
-from earnest.audit.reports import has_findings
 from earnest.effects.ground.bus.local import LocalBus
 from earnest.effects.ground.clock import Chance, Clock, SystemChance, SystemClock
 from earnest.effects.ground.storage.database import Database
@@ -168,7 +167,7 @@ async def open_server(settings: Settings, *, works: bool = True) -> AsyncIterato
 
 def _tell(letters: AuditLetters, report: AuditReport) -> None:
     """A mail for findings: that all is well stands in the file."""
-    if has_findings(report):
+    if report.has_findings:
         letters.post(report_lines(report))
 
 

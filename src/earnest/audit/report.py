@@ -80,6 +80,11 @@ class AuditReport:
     tool_health: ToolHealth
     log: LogPosition
 
+    @property
+    def has_findings(self) -> bool:
+        """True where somebody should hear of it without asking."""
+        return bool(self.boundary_violations or self.drift_alerts or self.anomalies or self.unlisted_findings)
+
 
 def trend_of(gradient: float, epsilon: float) -> RunTrend:
     """Falling loss of quality is improvement; less than `epsilon` either way is none."""

@@ -1,5 +1,6 @@
-"""The log's sums when it was last read, so that a report reads only what came since."""
+"""What is kept beside the log: its sums when it was last read, so that a report reads only what came since; reports."""
 
+import json
 import logging
 import os
 from dataclasses import dataclass, field
@@ -11,11 +12,14 @@ from pydantic import TypeAdapter
 
 from earnest.audit.event import LogPosition
 from earnest.audit.reading import CheckedLine, has_position, read_lines
-from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
+from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_json, report_of
 from earnest.audit.statistics import Statistics, fold
 
 SNAPSHOT_NAME: Final = "audit_stats.json"
 SNAPSHOT_BYTES_MAX: Final = 256 * 1024 * 1024
+REPORTS_NAME: Final = "reports.jsonl"
+REPORTS_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Then the file is put aside as `reports.jsonl.1`, in the place of the one before."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -80,6 +84,17 @@ def keep_snapshot(log_path: Path, snapshot: LogSnapshot) -> None:
         draft.replace(path)
     except OSError as error:
         _log.warning("audit statistics were not kept: %s", error)
+
+
+def keep_report(log_path: Path, report: AuditReport) -> None:
+    """Append a periodic report, one JSON object a line, to its file (mode 0600). Raises `OSError`."""
+    path = log_path.with_name(REPORTS_NAME)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "ab") as file:
+        file.write(f"{json.dumps(report_json(report))}\n".encode())
+        is_full = file.tell() > REPORTS_BYTES_MAX
+    if is_full:
+        path.replace(path.with_name(f"{REPORTS_NAME}.1"))
 
 
 class KeptSums:

@@ -15,9 +15,8 @@ from earnest.market.claims.claim import WORKING, Claim, ClaimState
 from earnest.market.claims.deadlines import deadline
 from earnest.market.claims.extension import policy_max_s
 from earnest.market.disputes.dispute import Dispute
-from earnest.market.homes.cadence import total_s
+from earnest.market.homes.cadence import HeartbeatHealth, is_awaited, total_s, unread
 from earnest.market.homes.given import Duty, HomeInput, Match, Outlook, TestOffer, Unreviewed
-from earnest.market.homes.health import HeartbeatHealth, is_awaited, unread
 from earnest.market.homes.priority import ends_at_ms
 from earnest.market.jobs.capacity import Capacity
 from earnest.market.terms import Terms

@@ -15,8 +15,7 @@ from earnest.app.judging_settings import JudgeSettings, PlainSettings
 from earnest.app.mail_settings import ENVIRONMENT as MAIL_VARIABLES
 from earnest.app.mail_settings import MailSettings
 from earnest.app.server_settings import ServerSettings
-from earnest.app.settings import Settings
-from earnest.app.web import WebSettings
+from earnest.app.settings import Settings, WebSettings
 from earnest.market.terms import Terms
 
 from .bounds import bounds_of

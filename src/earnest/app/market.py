@@ -15,11 +15,14 @@ from earnest.app.verifiers import verifier_for
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.ground.durable import put_file
 from earnest.effects.hands.sandbox.api import Sandbox
+from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.web.fetching import Web
 from earnest.foundation.errors import Refused
+from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk
 from earnest.runtime.market.market import Market
 from earnest.verification.registry import Registry
+from earnest.verification.service import Verifier
 
 MARKED: Final = b"The owners of the agents here are made up: `earnest serve --practice` made them.\n"
 
@@ -27,14 +30,14 @@ MARKED: Final = b"The owners of the agents here are made up: `earnest serve --pr
 def market_of(settings: Settings, desk: Desk, sandbox: Sandbox, clock: Clock, chance: Chance) -> Market:
     """The market of these settings."""
     reviews = reviews_in(desk.database, clock)
-    return Market(
-        desk=desk,
-        terms=settings.market,
-        verifier=verifier_for(settings, sandbox, clock=clock, chance=chance, reviews=reviews),
-        registry=Registry(),
-        artifacts=artifact_store(settings),
-        web=Web(clock),
-    )
+    verifier = verifier_for(settings, sandbox, clock=clock, chance=chance, reviews=reviews)
+    return market_over(desk, settings.market, verifier, artifact_store(settings))
+
+
+def market_over(desk: Desk, terms: Terms, verifier: Verifier, artifacts: ArtifactStore) -> Market:
+    """A market by these terms, judged by this verifier."""
+    web = Web(desk.clock)
+    return Market(desk=desk, terms=terms, verifier=verifier, registry=Registry(), artifacts=artifacts, web=web)
 
 
 def practising(settings: Settings) -> Settings:

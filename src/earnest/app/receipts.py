@@ -107,23 +107,15 @@ async def replayed_receipt(path: Path, settings: Settings) -> tuple[Comparison, 
         raise Refused("receipt_flawed", f"{path} is no receipt of this log: {why}")
     from earnest.app.artifacts import artifact_store  # noqa: PLC0415
     from earnest.app.judging import verifying  # noqa: PLC0415 - loads all that judging needs
-    from earnest.effects.outside.web.fetching import Web  # noqa: PLC0415
+    from earnest.app.market import market_over  # noqa: PLC0415
     from earnest.runtime.desk import Desk  # noqa: PLC0415
-    from earnest.runtime.market.market import Market  # noqa: PLC0415
     from earnest.runtime.replaying import replayed_claim  # noqa: PLC0415
-    from earnest.verification.registry import Registry  # noqa: PLC0415
 
     clock = SystemClock()
     with contextlib.closing(Database.open(settings.books, clock)) as database:
         async with verifying(settings, clock) as verifier:
-            market = Market(
-                desk=Desk(database, clock, SystemChance()),
-                terms=settings.market,
-                verifier=verifier,
-                registry=Registry(),
-                artifacts=artifact_store(settings),
-                web=Web(clock),
-            )
+            desk = Desk(database, clock, SystemChance())
+            market = market_over(desk, settings.market, verifier, artifact_store(settings))
             predicate = checked.statement["predicate"]
             assert isinstance(predicate, dict)
             return await replayed_claim(market, predicate)

@@ -1,8 +1,8 @@
 """What an operator can set: from the environment, then `settings.toml` in the data directory, then the defaults."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -15,12 +15,12 @@ from earnest.app.mcp import read_servers
 from earnest.app.model_settings import ModelSettings, read_models
 from earnest.app.places import home_of
 from earnest.app.server_settings import ServerSettings
-from earnest.app.tables import SettingsFile, hint, over, read_table
-from earnest.app.web import WebSettings, read_web
+from earnest.app.tables import Fault, SettingsFile, hint, over, read_table
 from earnest.effects.ground.kv.place import KeyValuePlace, LevelDbFolder, ServerRows
 from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.place import home_of as books_home
 from earnest.effects.hands.mcp.api import ServerSpec
+from earnest.effects.outside.web.searching import SearchEngine
 from earnest.engine.gradient.constants import Constants, SolverSignal, Tuning
 from earnest.foundation.bounds import Fitting
 from earnest.foundation.errors import Faulty
@@ -30,6 +30,8 @@ from earnest.market.terms import Terms
 SOLVER: Final = "solver"
 TASKS: Final = "tasks"
 TUNABLE: Final = ("rho", "time_s")
+SEARCH_KEY: Final = "EARNEST_SEARCH_API_KEY"
+_TEXT: Final = Fitting(lambda text: len(text) <= 1_000, "a text")
 
 
 class MemoryStore(StrEnum):
@@ -46,6 +48,27 @@ class MemorySettings:
 
     store: Annotated[MemoryStore | None, Fitting(lambda _: True, f"one of {', '.join(MemoryStore)}")] = None
     """What keeps memory; None: what goes with the books."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebSettings:
+    """The table `[web]`. `search` and `fetch`: the tool needs no further leave."""
+
+    search: bool = False
+    fetch: bool = False
+    engine: SearchEngine = SearchEngine.DUCKDUCKGO
+    api_key: Annotated[str, _TEXT] = field(default="", repr=False)
+    cx: Annotated[str, _TEXT] = ""
+    """Google's number of the search engine to be used."""
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """What does not go together, each in words and with its key."""
+        if self.engine is not SearchEngine.DUCKDUCKGO and not (self.api_key.isascii() and self.api_key.isprintable()):
+            yield f"api_key ({SEARCH_KEY}) must be printable ASCII", "engine"
+        if self.engine is not SearchEngine.DUCKDUCKGO and not self.api_key:
+            yield f"the engine {self.engine} needs api_key ({SEARCH_KEY})", "engine"
+        if self.engine is SearchEngine.GOOGLE and not self.cx:
+            yield "the engine google needs cx", "engine"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +134,12 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     if source.faults:
         raise Faulty(source.faults)
     return settings
+
+
+def read_web(given: object, environment: Mapping[str, str], fault: Fault) -> WebSettings:
+    """The table `[web]`, over whose `api_key` the environment wins."""
+    web = read_table(over(given, WebSettings, {"api_key": SEARCH_KEY}, environment), WebSettings(), "web", fault)
+    return replace(web, api_key=web.api_key.strip(), cx=web.cx.strip())
 
 
 def read_memory(file: SettingsFile, environment: Mapping[str, str], books: Books) -> MemoryStore | None:

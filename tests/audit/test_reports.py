@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from earnest.audit import reports
+from earnest.audit import snapshot
 from earnest.audit.event import LogPosition
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
 from earnest.audit.snapshot import keep_report
@@ -37,7 +37,7 @@ def test_each_report_is_a_line_of_a_file_that_only_its_user_reads(tmp_path: Path
 
 
 def test_a_long_file_of_reports_is_put_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "REPORTS_BYTES_MAX", 10)
+    monkeypatch.setattr(snapshot, "REPORTS_BYTES_MAX", 10)
     keep_report(tmp_path / "audit.jsonl", a_report())
     assert not (tmp_path / "reports.jsonl").exists()
     assert len((tmp_path / "reports.jsonl.1").read_text().splitlines()) == 1

@@ -30,6 +30,7 @@ from earnest.effects.ground.clock import Clock, SystemChance, SystemClock
 from earnest.effects.ground.locks import alone
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Sandbox
+from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.effects.outside.artifacts.store import MEBIBYTE
 from earnest.engine.engine import Engine
 from earnest.engine.ports import Clarifier
@@ -77,6 +78,8 @@ class Platform:
     remembering: Remembering
     verifier: Verifier
     reviews: ReviewBook
+    sandbox: Sandbox
+    toolbox: Toolbox
 
     async def after_run(self) -> None:
         """What a run taught is kept, and what is out of date forgotten: when its end has been told."""
@@ -165,6 +168,8 @@ async def open_platform(
             remembering=remembering,
             verifier=verifier,
             reviews=reviews,
+            sandbox=sandbox,
+            toolbox=toolbox,
         )
 
 

@@ -145,7 +145,7 @@ def newest_lines(path: Path, number: int) -> list[bytes]:
     with opened(path) as log:
         lines: list[bytes] = []
         for file in log.newest_first():
-            _before(file, b"\n", number - len(lines) + 1)  # one more, for what is torn behind the last whole line
+            _before(file, b"\n", number - len(lines) + 1)  # one more: it begins within a line
             text = file.read()
             lines = text[: text.rfind(b"\n") + 1].splitlines()[len(lines) - number :] + lines
             if len(lines) >= number:

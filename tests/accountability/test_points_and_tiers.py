@@ -5,13 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.accountability.asking import AskedTask
-from earnest.accountability.interval import INTERVAL_MAX_S, INTERVAL_MIN_S, contract_interval_s, interval_s
 from earnest.accountability.points import POINTS, PointsRule, rules_for
 from earnest.accountability.tiers import (
     FORCING,
+    INTERVAL_MAX_S,
+    INTERVAL_MIN_S,
     Penalty,
     Reward,
+    contract_interval_s,
     ends_when,
+    interval_s,
     message_of,
     penalty_of,
     reward_of,

@@ -20,8 +20,7 @@ from earnest.app.artifacts import shelf_in
 from earnest.app.backup import BackupOrder, back_up
 from earnest.app.export import export
 from earnest.app.log_key import new_log_key, open_log_key
-from earnest.app.migrating import go_back, go_on
-from earnest.app.moving import move_books
+from earnest.app.moving import go_back, go_on, move_books
 from earnest.app.restore import BackupSource, restore
 from earnest.app.settings import read_settings
 from earnest.app.sweeping import sweep

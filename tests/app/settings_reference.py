@@ -11,13 +11,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from earnest.app.judges import JudgeSettings
-from earnest.app.judging_settings import PlainSettings
+from earnest.app.judging_settings import JudgeSettings, PlainSettings
 from earnest.app.mail_settings import ENVIRONMENT as MAIL_VARIABLES
 from earnest.app.mail_settings import MailSettings
 from earnest.app.server_settings import ServerSettings
-from earnest.app.settings import Settings
-from earnest.app.web import WebSettings
+from earnest.app.settings import Settings, WebSettings
 from earnest.market.terms import Terms
 
 from .bounds import bounds_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from earnest.app.doctor import DoctorFinding, examine
-from earnest.app.judges import JudgeSettings
+from earnest.app.judging_settings import JudgeSettings
 from earnest.app.settings import Settings
 from earnest.effects.hands.sandbox import selftest
 from earnest.effects.outside.probes.spec import read_probe

@@ -87,7 +87,7 @@ def anew(small_home: Path, home: Path) -> Path:
 def named(home: Path) -> str:
     """What `earnest doctor --deep` says is wrong; the first of it."""
     for name, check in DEEP.items():
-        well, detail = asyncio.run(look(check, home))
+        well, detail = asyncio.run(look(check, home, places.books(home)))
         if not well:
             return f"{name}: {detail}"
     return ""
@@ -214,7 +214,7 @@ def test_each_line_that_is_cut_out_of_the_audit_log_is_named(small_home: Path, t
         home = anew_but(
             small_home, tmp_path / "home", "audit/audit.jsonl", b"".join(lines[:number] + lines[number + 1 :])
         )
-        well, detail = asyncio.run(look(DEEP["audit log"], home))
+        well, detail = asyncio.run(look(DEEP["audit log"], home, places.books(home)))
         assert (well, "audit.jsonl" in detail) == (False, True), number
 
 

@@ -6,15 +6,16 @@ from pathlib import Path
 import pytest
 
 from earnest.app import places
-from earnest.app.log_key import LogKey, new_log_key, open_log_key
+from earnest.app.log_key import new_log_key, open_log_key
 from earnest.effects.ground.clock import SystemChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.foundation.errors import Refused
+from earnest.journal.notary import Notary
 
 CLOCK = VirtualClock(1_000)
 
 
-def opened(home: Path, *, new: str | None = None) -> LogKey:
+def opened(home: Path, *, new: str | None = None) -> Notary:
     with contextlib.closing(Database.open(home / "books.sqlite3", CLOCK)) as database:
         if new is not None:
             return new_log_key(home, database, CLOCK, SystemChance(), new)
@@ -35,9 +36,9 @@ def test_another_key_keeps_the_origin_and_the_keys_before_it_are_known(tmp_path:
     assert first.key.name == second.key.name
     assert first.key.seed != second.key.seed
     assert third.key.name == "example.org/log"
-    assert third.former == (str(first.key.public), str(second.key.public))
+    assert third.former == (first.key.public, second.key.public)
     assert opened(tmp_path) == third
-    assert [key.name for key in third.notary().former] == [first.key.name] * 2
+    assert [key.name for key in third.former] == [first.key.name] * 2
 
 
 def test_a_first_key_that_no_fact_names_is_taken(tmp_path: Path) -> None:
@@ -45,7 +46,7 @@ def test_a_first_key_that_no_fact_names_is_taken(tmp_path: Path) -> None:
     places.log_key(tmp_path / "here").parent.mkdir(mode=0o700, parents=True)
     places.log_key(tmp_path / "elsewhere").rename(places.log_key(tmp_path / "here"))
     assert opened(tmp_path / "here") == elsewhere
-    assert opened(tmp_path / "here", new="").former == (str(elsewhere.key.public),)
+    assert opened(tmp_path / "here", new="").former == (elsewhere.key.public,)
 
 
 @pytest.mark.parametrize("damage", ["missing", "open", "other", "garbage"])

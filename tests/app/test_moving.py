@@ -15,8 +15,7 @@ import pytest
 from books_file import writer_of
 from earnest.app import places
 from earnest.app.home_check import verify_records
-from earnest.app.migrating import go_back, go_on, place_of
-from earnest.app.moving import move_books
+from earnest.app.moving import go_back, go_on, move_books, place_of
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage import filling
 from earnest.effects.ground.storage.database import Database

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from earnest.app import places
-from earnest.app.practice import keep_apart, practising
+from earnest.app.market import keep_apart, practising
 from earnest.app.settings import Settings
 from earnest.foundation.errors import Refused
 

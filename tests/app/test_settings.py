@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from earnest.app.judging_settings import PlainSettings
-from earnest.app.memory_settings import MemoryStore
-from earnest.app.settings import CONSTANTS, read_settings
+from earnest.app.settings import CONSTANTS, MemoryStore, read_settings
 from earnest.engine.gradient.constants import SolverSignal, Tuning
 from earnest.foundation.errors import Faulty
 

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from earnest.audit.event import LogEvent, Scalar
+from earnest.audit.event import LINE_BYTES_MAX, LogEvent, LogPosition, Scalar
 from earnest.audit.log import AuditLog
+from earnest.audit.reading import read_lines, unfinished
 from earnest.audit.report import AuditReport, AuditSettings
 from earnest.audit.tap import Auditor
 from earnest.effects.ground.bus.api import Envelope
@@ -149,3 +150,30 @@ class Stage:
     def reopen(self) -> "Stage":
         """The next process on the same folder."""
         return Stage(self.folder, settings=self.settings, clock=self.clock)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCheck:
+    """What reading a whole log showed. `broken_line` counts from 1 and is None if the chain holds.
+
+    `end` is the last line that holds. Lines cut off the end leave an unbroken chain: compare `end` with a head that
+    was written down elsewhere. `torn_bytes` of an unfinished last line are no break.
+    """
+
+    end: LogPosition
+    broken_line: int | None = None
+    reason: str = ""
+    torn_bytes: int = 0
+
+
+def verify_log(path: Path) -> LogCheck:
+    """Read a log from line 1 to its last or to the first that is broken. Raises as `read_lines` does."""
+    end = LogPosition()
+    for line in read_lines(path):
+        if line.fault or line.lines != end.lines + 1:
+            return LogCheck(end=end, broken_line=end.lines + 1, reason=line.fault or "the lines before it are gone")
+        end = line.end
+    torn_bytes = len(unfinished(path, end))
+    if torn_bytes >= LINE_BYTES_MAX:
+        return LogCheck(end=end, broken_line=end.lines + 1, reason="it is longer than any line", torn_bytes=torn_bytes)
+    return LogCheck(end=end, torn_bytes=torn_bytes)

@@ -9,12 +9,11 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from audit_scripts import event
+from audit_scripts import event, verify_log
 
 from earnest.audit.files import full_files, full_name
 from earnest.audit.log import AuditLog
-from earnest.audit.reading import has_position, read_lines, verify_log
-from earnest.audit.tail import newest_lines
+from earnest.audit.reading import has_position, newest_lines, read_lines
 
 
 def divided(folder: Path, count: int, file_bytes: int = 900) -> Path:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audit_scripts import event
+from audit_scripts import event, verify_log
 from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.audit import log as log_module
 from earnest.audit.event import GENESIS, LINE_BYTES_MAX, LogPosition, Scalar, decode_line, encode_line, plain
 from earnest.audit.log import AuditLog
-from earnest.audit.reading import has_position, heads_in, read_lines, verify_log
+from earnest.audit.reading import has_position, heads_in, read_lines
 from earnest.foundation.canonical import canonical_bytes, digest_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
 

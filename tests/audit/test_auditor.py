@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from audit_scripts import SENDERS, START_MS, Stage, payload_of
+from audit_scripts import SENDERS, START_MS, Stage, payload_of, verify_log
 
 from earnest.audit import tap
-from earnest.audit.boundary import ROOT_KINDS, Violation, violation_of
+from earnest.audit.boundary import Violation, violation_of
 from earnest.audit.event import LogEvent, Note
 from earnest.audit.fields import FIELDS, select_fields
-from earnest.audit.reading import read_lines, verify_log
+from earnest.audit.reading import read_lines
 from earnest.audit.report import AuditSettings, Trigger, report_json, report_lines
 from earnest.audit.snapshot import SNAPSHOT_NAME, read_report, take_snapshot
 from earnest.effects.ground.bus.api import Envelope
@@ -127,9 +127,7 @@ def test_every_kind_that_the_log_knows_is_sent_by_somebody() -> None:
 def test_a_boundary_is_a_kind_a_sender_and_a_cause(
     kind: str, sender: str, cause_known: bool, violation: Violation | None
 ) -> None:
-    assert violation == violation_of(
-        kind=kind, sender=sender, cause_known=cause_known, senders=SENDERS, roots=ROOT_KINDS
-    )
+    assert violation == violation_of(kind=kind, sender=sender, cause_known=cause_known, senders=SENDERS)
 
 
 def test_a_crossed_boundary_is_logged_and_reported(stage: Stage) -> None:

@@ -11,12 +11,11 @@ from audit_scripts import event
 from earnest.app.settings import read_settings
 from earnest.app.sweeping import sweep
 from earnest.audit.files import full_files
-from earnest.audit.journal_check import check_audit_log, check_journal
+from earnest.audit.journal_check import Verified, check_audit_log, check_journal
 from earnest.audit.log import AuditLog
 from earnest.audit.reading import read_lines
 from earnest.audit.removal import old_files
 from earnest.audit.snapshot import take_snapshot
-from earnest.audit.verified import Verified
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.foundation.facts import Fact

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from earnest.audit import reports
+from earnest.audit import snapshot
 from earnest.audit.event import LogPosition
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
-from earnest.audit.reports import has_findings, keep_report
+from earnest.audit.snapshot import keep_report
 from earnest.audit.statistics import AuditFinding, FindingCode, Statistics
 from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
@@ -37,15 +37,15 @@ def test_each_report_is_a_line_of_a_file_that_only_its_user_reads(tmp_path: Path
 
 
 def test_a_long_file_of_reports_is_put_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "REPORTS_BYTES_MAX", 10)
+    monkeypatch.setattr(snapshot, "REPORTS_BYTES_MAX", 10)
     keep_report(tmp_path / "audit.jsonl", a_report())
     assert not (tmp_path / "reports.jsonl").exists()
     assert len((tmp_path / "reports.jsonl.1").read_text().splitlines()) == 1
 
 
 def test_only_findings_are_told_without_being_asked_for() -> None:
-    assert not has_findings(a_report())
-    assert has_findings(a_report(broken="line 3"))
+    assert not a_report().has_findings
+    assert a_report(broken="line 3").has_findings
     assert AuditFinding(code=FindingCode.LOG_BROKEN, run_id="", detail="line 3") in a_report(broken="line 3").anomalies
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from earnest.audit.reading import BLOCK_BYTES
-from earnest.audit.tail import newest_lines
+from earnest.audit.reading import BLOCK_BYTES, newest_lines
 from earnest.effects.ground.clock import SystemClock
 
 LINES = 100_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
-from earnest.audit.boundary import ROOT_KINDS, violation_of
+from earnest.audit.boundary import violation_of
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.playbook import Approach, Playbook, Step, Subtask
 from earnest.effects.ground.bus.api import Envelope
@@ -229,7 +229,6 @@ class Stage:
             sender=envelope.sender,
             cause_known=envelope.causation_id in {earlier.id for earlier in self.heard},
             senders=senders,
-            roots=ROOT_KINDS,
         )
         if violation is not None:
             self.violations.append(f"{violation}: {envelope}")

@@ -12,9 +12,11 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.facts import Fact
 from earnest.journal.heads import fact_of, seal_of
-from earnest.journal.merkle import Frontier, consistency_proof, inclusion_proof, tree_root
+from earnest.journal.merkle import Frontier, consistency_proof, inclusion_proof
 from earnest.journal.proving import Prover, head_at, newest_head
 from earnest.journal.verify import verify_journal
+
+from .trees import tree_root
 
 
 def grown(path: Path, gaps: list[int]) -> Database:

@@ -14,9 +14,10 @@ from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact
 from earnest.journal import service
 from earnest.journal.heads import SEALED, Head, seal_in
-from earnest.journal.merkle import tree_root
 from earnest.journal.service import LOOK_MS, SEAL_AFTER_FACTS, SEAL_AFTER_LOOKS, Sealer
 from earnest.journal.verify import verify_journal
+
+from .trees import tree_root
 
 
 @pytest.fixture

@@ -6,8 +6,15 @@ import pytest
 
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.disputes.dispute import Dispute
-from earnest.market.homes.cadence import LookPace, jitter_s, next_check_ms
-from earnest.market.homes.health import HeartbeatHealth, health, piles_at_ms, silent_after_s
+from earnest.market.homes.cadence import (
+    HeartbeatHealth,
+    LookPace,
+    health,
+    jitter_s,
+    next_check_ms,
+    piles_at_ms,
+    silent_after_s,
+)
 
 from .homes import DAY_MS, HOUR_MS, ME, NOW, claim, dispute, home, unreviewed
 

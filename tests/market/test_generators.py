@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from earnest.foundation.canonical import canonical_bytes, digest_of
-from earnest.market.capabilities.generators.draws import Draws
 from earnest.market.capabilities.generators.expressions import NotAProgramError, run
-from earnest.market.capabilities.generators.generator import Generator
+from earnest.market.capabilities.generators.generator import Draws, Generator
 from earnest.market.capabilities.generators.registry import GENERATORS, generators_for
 from earnest.market.jobs.categories import CATEGORIES, category_fault
 

@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 from earnest.accountability.asking import AskedTask, Progress, concluded, is_exhausted
 from earnest.accountability.days import date_of
 from earnest.accountability.gate import DailyHours, hours_of
-from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.points import POINTS, PointsRule
-from earnest.accountability.tiers import Penalty, Reward
+from earnest.accountability.tiers import Penalty, Reward, contract_interval_s
 from earnest.contracts.heartbeat.parse import parse_heartbeat
 from earnest.contracts.heartbeat.task import HeartbeatContract, HeartbeatTask
 from earnest.foundation.canonical import canonical_text
+from earnest.foundation.shapes import to_json
 
 CONTRACT_BYTES_MAX: Final = 256 * 1024
 SHORT_CHARACTERS: Final = 16 * 1024
@@ -85,9 +85,7 @@ _long_contract_of = lru_cache(maxsize=16)(parse_heartbeat)
 def with_progress(agreement: Agreement, progress: Mapping[str, Progress], known: Iterable[str]) -> Agreement:
     """With this progress, of tasks that are still `known`: others are forgotten."""
     wanted = set(known)
-    kept = {
-        task: {name: getattr(one, name) for name in one.__slots__} for task, one in progress.items() if task in wanted
-    }
+    kept = {task: to_json(one) for task, one in progress.items() if task in wanted}
     return replace(agreement, progress=canonical_text(kept))
 
 

@@ -10,8 +10,7 @@ from earnest.agents.backlog import Backlogged
 from earnest.agents.job_files import micro_of
 from earnest.agents.state import AgentRole
 from earnest.app.command_words import words_of
-from earnest.app.judging_settings import SettingsFile
-from earnest.app.tables import read_table
+from earnest.app.tables import SettingsFile, read_table
 from earnest.client.credentials import agent_folder
 from earnest.foundation.bounds import Fitting, Whole
 from earnest.foundation.errors import Faulty, Refused
@@ -85,7 +84,7 @@ def read_agent_settings(folder: Path) -> AgentSettings:
     names = [entry.name for entry in given.get("backlog", ())]
     if len(set(names)) != len(names):
         file.fault("two entries of the backlog have one name", key="backlog")
-    settings = read_table(file.values, AgentSettings(**given), "", file.fault_at, beside=_TABLES)
+    settings = read_table(file.values, AgentSettings(**given), "", file.fault, beside=_TABLES)
     if file.faults:
         raise Faulty(file.faults)
     return settings
@@ -123,12 +122,16 @@ def _searching(table: Any, file: SettingsFile) -> Searching:
     if not isinstance(table, dict) or table.keys() - {"amount", "topics"} or not (topics is None or is_list):
         file.fault("[discovery] has amount and topics, a list of a few words each", key="discovery")
         return Searching()
+    amount_micro = None if amount is None else _micro(str(amount), file)
+    return Searching(topics=None if topics is None else tuple(topics), amount_micro=amount_micro)
+
+
+def _micro(amount: str, file: SettingsFile) -> int:
     try:
-        amount_micro = None if amount is None else micro_of(str(amount))
+        return micro_of(amount)
     except Refused as refused:
         file.fault(str(refused), key="amount")
-        amount_micro = None
-    return Searching(topics=None if topics is None else tuple(topics), amount_micro=amount_micro)
+        return 0
 
 
 def _entries(table: dict[str, Any], folder: Path, file: SettingsFile) -> list[Backlogged]:
@@ -152,11 +155,7 @@ def _entry(table: dict[str, Any], folder: Path, file: SettingsFile) -> Backlogge
     ):
         file.fault("an entry of the backlog has path, category and amount; hours and times from 1", key="backlog")
         return Backlogged(name="", path=folder, category="", amount_micro=0)
-    try:
-        amount_micro = micro_of(amount)
-    except Refused as refused:
-        file.fault(str(refused), key="amount")
-        amount_micro = 0
+    amount_micro = _micro(amount, file)
     if not (folder / path).exists():
         file.fault(f"there is no specification {folder / path}", key="path")
     return Backlogged(

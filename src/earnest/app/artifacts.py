@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import IO, Final
 
 from earnest.app import places
-from earnest.app.judging_settings import ADDRESSES, FILE_NAME, JudgingSettings, SettingsFile, artifacts_in
+from earnest.app.judging_settings import ADDRESSES, FILE_NAME, JudgingSettings, artifacts_in
+from earnest.app.tables import SettingsFile
 from earnest.effects.ground.storage.place import Books, ServerBooks, home_of
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.outside.artifacts.shelf import FolderShelf, Shelf, checked

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from earnest.app import places
+from earnest.app.artifacts import named_artifacts
 from earnest.audit.cutting import mark_in, parts_up_to
 from earnest.effects.ground.backup.contents import Contents
 from earnest.effects.ground.backup.manifest import (
@@ -31,7 +32,6 @@ from earnest.engine.facts import FINISHED, STARTED
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339
 from earnest.foundation.version import VERSION
-from earnest.market.service import ARTIFACTS
 
 MANIFESTS: Final = "manifests"
 CONTENTS: Final = "contents"
@@ -303,5 +303,5 @@ def _said(reader: BooksReader, revision: str, last_seq: int) -> _Books:
         revision=revision,
         last_seq=last_seq,
         unfinished=frozenset(reader.subjects(kind=STARTED)) - frozenset(reader.subjects(kind=FINISHED)),
-        artifacts=frozenset(row.sha256 for row in ARTIFACTS.where(reader, "1 = 1")),
+        artifacts=named_artifacts(reader),
     )

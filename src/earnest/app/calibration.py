@@ -1,6 +1,6 @@
 """The auditor's log and the solver's rules meet here: neither may know the other."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -91,10 +91,11 @@ def _round(one: LoggedRound) -> RecordedRound:
 
 
 def _changed(constants: Constants, changes: Mapping[str, str]) -> Constants:
-    faults = [f"there is no constant {name!r}; known: {', '.join(sorted(_SETTABLE))}" for name in _unknown(changes)]
+    known, unknown = ", ".join(sorted(_SETTABLE)), [name for name in changes if name not in _SETTABLE]
+    faults = [f"there is no constant {name!r}; known: {known}" for name in unknown]
     values: dict[str, int | float | SolverSignal] = {}
     for name, text in changes.items():
-        if name not in _SETTABLE:
+        if name in unknown:
             continue
         try:
             whole = name in _WHOLE
@@ -106,7 +107,3 @@ def _changed(constants: Constants, changes: Mapping[str, str]) -> Constants:
     if faults:
         raise Faulty([Diagnostic(source="--set", line=0, message=fault) for fault in faults])
     return changed
-
-
-def _unknown(changes: Mapping[str, str]) -> Sequence[str]:
-    return [name for name in changes if name not in _SETTABLE]

@@ -75,9 +75,8 @@ async def opened_runner(home: Path, credentials: Credentials, running: Running) 
     async with AsyncClient(credentials.url, credentials.key, patience=PATIENCE) as client:
         state = RunnerState(await _folder(home, credentials, client))
         try:
-            program = CommandProgram(
-                words=words, environment=_environment(credentials, running), timeout_s=running.timeout_s
-            )
+            environment = environment_for(credentials, passes_key=running.passes_key)
+            program = CommandProgram(words=words, environment=environment, timeout_s=running.timeout_s)
             yield HeartbeatRunner(
                 PlatformOverHttp(client),
                 program,
@@ -102,9 +101,10 @@ async def _folder(home: Path, credentials: Credentials, client: AsyncClient) -> 
     return agent_folder(home, credentials.handle or (await client.get_me())["handle"])
 
 
-def _environment(credentials: Credentials, running: Running) -> dict[str, str]:
+def environment_for(credentials: Credentials, *, passes_key: bool) -> dict[str, str]:
+    """What an agent's program sees of ours; `passes_key`: the platform's address and the key, too."""
     environment = without_keys(os.environ)
-    if running.passes_key:
+    if passes_key:
         environment |= {"EARNEST_URL": credentials.url, "EARNEST_KEY": credentials.key}
     return environment
 

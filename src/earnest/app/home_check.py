@@ -2,20 +2,26 @@
 
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from earnest.app import places
 from earnest.app.artifacts import named_artifacts, shelf_in
-from earnest.app.judging_settings import FILE_NAME, SettingsFile
-from earnest.app.memory_settings import memory_place, read_memory
+from earnest.app.judging_settings import FILE_NAME
 from earnest.app.secrets_file import check_key_store
-from earnest.app.settings import Settings
+from earnest.app.settings import Settings, memory_place, read_memory
+from earnest.app.tables import SettingsFile
 from earnest.audit.event import LogPosition
-from earnest.audit.journal_check import AuditCheck, check_audit_log, check_journal
-from earnest.audit.verified import Verified, note_verified, read_verified
+from earnest.audit.journal_check import (
+    AuditCheck,
+    Verified,
+    check_audit_log,
+    check_journal,
+    note_verified,
+    read_verified,
+)
 from earnest.client.payloads_runs import JournalChecked
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
@@ -28,7 +34,7 @@ from earnest.journal.verify import JournalReport
 from earnest.runtime.memory_books import memory_faults, rebuild_memory
 from earnest.runtime.recompute import recompute
 
-Check: TypeAlias = Callable[[Path, Books | None], Awaitable[tuple[str, ...]]]
+Check: TypeAlias = Callable[[Path, Books], Awaitable[tuple[str, ...]]]
 """What is wrong with a part of a data directory, whose books may be elsewhere."""
 TOLD_MAX: Final = 3
 """Faults of one kind that are told; the rest are counted."""
@@ -88,9 +94,9 @@ def records_json(records: Records) -> JournalChecked:
     }
 
 
-async def journal_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
+async def journal_faults(home: Path, books: Books) -> tuple[str, ...]:
     """Pages, leaves, heads, and the write-ahead log."""
-    report = check_journal(books or places.books(home), places.audit_log(home))
+    report = check_journal(books, places.audit_log(home))
     return tuple(
         f"{found.what}, facts {found.first_seq} to {found.last_seq}: {found.detail}"
         if found.last_seq
@@ -99,32 +105,31 @@ async def journal_faults(home: Path, books: Books | None = None) -> tuple[str, .
     )
 
 
-async def audit_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
+async def audit_faults(home: Path, books: Books) -> tuple[str, ...]:
     """The chain, and what the journal knows of it."""
-    return check_audit_log(places.audit_log(home), books or places.books(home)).findings
+    return check_audit_log(places.audit_log(home), books).findings
 
 
-async def newer_audit_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
+async def newer_audit_faults(home: Path, books: Books) -> tuple[str, ...]:
     """As `audit_faults`, of what came after the last verification of the records."""
     before = read_verified(places.verified(home))
-    return check_audit_log(places.audit_log(home), books or places.books(home), before).findings
+    return check_audit_log(places.audit_log(home), books, before).findings
 
 
-async def row_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
+async def row_faults(_home: Path, books: Books) -> tuple[str, ...]:
     """Rows that are not what the facts say."""
-    with _open(home, books) as pool:
+    with contextlib.closing(ReadPool.open_reader(books)) as pool:
         return pool.read_sync(lambda reader: recompute(reader, SystemClock())).differences
 
 
-async def recollection_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
+async def recollection_faults(home: Path, books: Books) -> tuple[str, ...]:
     """Memory against the facts."""
-    books = books or places.books(home)
     place = memory_place(read_memory(SettingsFile(home / FILE_NAME), os.environ, books), books)
-    with _open(home, books) as pool:
+    with contextlib.closing(ReadPool.open_reader(books)) as pool:
         return await memory_faults(place, pool, SystemClock().now_ms())
 
 
-async def artifact_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
+async def artifact_faults(home: Path, books: Books) -> tuple[str, ...]:
     """Kept contents by their digests, and those that the books know and nobody has."""
     shelf, found = shelf_in(home, os.environ), list[str]()
     present = {sha256 for number in range(256) for sha256 in shelf.lying(number)}
@@ -133,14 +138,14 @@ async def artifact_faults(home: Path, books: Books | None = None) -> tuple[str, 
             checked(shelf, sha256).close()
         except Broken as broken:
             found.append(str(broken))
-    with _open(home, books) as pool:
+    with contextlib.closing(ReadPool.open_reader(books)) as pool:
         known = pool.read_sync(named_artifacts)
     return (*found, *(f"the artifact {sha256} is gone" for sha256 in sorted(known - present)))
 
 
-async def key_faults(home: Path, books: Books | None = None) -> tuple[str, ...]:
+async def key_faults(home: Path, books: Books) -> tuple[str, ...]:
     """The platform's secret, against its fingerprint in the facts. Raises `Refused("key_store_damaged")`."""
-    with _open(home, books) as pool:
+    with contextlib.closing(ReadPool.open_reader(books)) as pool:
         pool.read_sync(lambda reader: check_key_store(home, reader))
     return ()
 
@@ -157,7 +162,7 @@ DEEP: Final[dict[str, Check]] = {
 _NOT_YET: Final = frozenset({"no_database", "audit_log_missing", "memory_missing", "key_store_missing"})
 
 
-async def look(check: Check, home: Path, books: Books | None = None) -> tuple[bool, str]:
+async def look(check: Check, home: Path, books: Books) -> tuple[bool, str]:
     """Whether all is well, and what is to be said. Damage may make reading end in any way: each is a fault."""
     try:
         faults = await check(home, books)
@@ -180,12 +185,3 @@ async def rebuilt(settings: Settings) -> int:
         raise Refused("no_database", f"there is no database at {books}: memory is made of its facts")
     with contextlib.closing(Database.open(books, SystemClock(), alone=True)) as database:
         return await rebuild_memory(settings.memory, database)
-
-
-@contextlib.contextmanager
-def _open(home: Path, books: Books | None) -> Iterator[ReadPool]:
-    pool = ReadPool.open_reader(books or places.books(home))
-    try:
-        yield pool
-    finally:
-        pool.close()

@@ -1,24 +1,20 @@
-"""What an operator can set for judging alone, and the file and the environment in which settings stand.
+"""What an operator can set for judging alone.
 
 Whoever judges one submission is not to load what runs, models, mail and the market need.
 """
 
 import os
-import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from earnest.app import places
-from earnest.app.judges import JudgeSettings, read_judge
 from earnest.app.places import home_of
-from earnest.app.tables import read_table
+from earnest.app.tables import ADDRESS, Fault, SettingsFile, as_told, over, read_table
 from earnest.contracts.environment import EnvironmentSpec, read_environment
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import NodeReader
-from earnest.effects.ground.faults import why
 from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.outside.probes.spec import ProbeSpec, read_probe
 from earnest.foundation.bounds import Fitting, Whole
@@ -34,6 +30,12 @@ ADDRESSES: Final = {
 """Settings that are addresses, and how each begins."""
 FILE_NAME: Final = "settings.toml"
 TABLES: Final = ("environment", "solver", "probes", "judge", "mail", "market", "memory", "models", "server", "web")
+JUDGE_VARIABLES: Final = {
+    "base_url": "VERIFY_LLM_BASE_URL",
+    "model": "VERIFY_LLM_MODEL",
+    "api_key": "VERIFY_LLM_API_KEY",
+    "may_judge_itself": "VERIFY_LLM_MAY_JUDGE_ITSELF",
+}
 _DAYS: Final = Whole(1, 36_500)
 
 
@@ -80,6 +82,26 @@ class PlainSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSettings:
+    """The model that judges what no machine can; without `base_url` and `model` such criteria wait for a person."""
+
+    base_url: Annotated[str, ADDRESS] = ""
+    """An OpenAI-compatible endpoint, as `http://127.0.0.1:11434/v1`."""
+    model: str = ""
+    """The model's name there."""
+    api_key: str = field(default="", repr=False)
+    """Sent as a bearer token if given."""
+    may_judge_itself: bool = False
+    """Let it judge work that the same model did."""
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """What does not go together, each in words and with its key."""
+        if bool(self.base_url) != bool(self.model):
+            given, missing = ("base_url", "model") if self.base_url else ("model", "base_url")
+            yield f"{given} is given without {missing}", given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingSettings(PlainSettings):
     """What judging goes by."""
 
@@ -98,42 +120,6 @@ class JudgingSettings(PlainSettings):
         return books_at(self.database, self.home)
 
 
-class SettingsFile:
-    """The settings file: what it says (nothing, if it cannot be read), and what is wrong with it so far."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._text = ""
-        self.values: dict[str, Any] = {}
-        self.faults: list[Diagnostic] = []
-        try:
-            self._text = path.read_text(encoding="utf-8")
-            self.values = tomllib.loads(self._text)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            self.fault(why(error))
-        except UnicodeDecodeError:
-            self.fault("the file must be UTF-8 text")
-        except tomllib.TOMLDecodeError as error:
-            line = re.search(r"at line (\d+)", str(error))
-            self.fault(f"not TOML: {error}", line=int(line[1]) if line else 0)
-
-    def fault_at(self, message: str, key: str) -> None:
-        """Note a fault on the first line that begins with `key`."""
-        self.fault(message, key=key)
-
-    def fault(self, message: str, *, key: str = "", line: int = 0) -> None:
-        """Note a fault, on the first line that begins with `key` if one is given."""
-        line = self.line_of(key) if key and self.line_of(key) else line
-        self.faults.append(Diagnostic(source=str(self.path), line=line, message=message))
-
-    def line_of(self, key: str) -> int:
-        """The first line that begins with `key`, or 0."""
-        found = re.search(rf"^[ \t]*\[?[ \t]*{re.escape(key)}\b", self._text, re.MULTILINE)
-        return self._text.count("\n", 0, found.start()) + 1 if found else 0
-
-
 def read_judging_settings(environment: Mapping[str, str] = os.environ) -> JudgingSettings:
     """The settings in force for judging. Raises `Faulty` with everything that is wrong in their part."""
     home = home_of(environment)
@@ -149,9 +135,14 @@ def judging_parts(file: SettingsFile, environment: Mapping[str, str]) -> dict[st
     plain = _plain(file, environment)
     return {one.name: getattr(plain, one.name) for one in fields(PlainSettings)} | {
         "probes": _probes(file),
-        "judge": read_judge(file.values.get("judge", {}), environment, file.fault_at),
+        "judge": read_judge(file.values.get("judge", {}), environment, file.fault),
         "environment": _environment(file),
     }
+
+
+def read_judge(table: object, environment: Mapping[str, str], fault: Fault) -> JudgeSettings:
+    """The table `[judge]`, over which the environment wins; what is wrong goes to `fault`."""
+    return read_table(over(table, JudgeSettings, JUDGE_VARIABLES, environment), JudgeSettings(), "judge", fault)
 
 
 def books_of(home: Path, environment: Mapping[str, str]) -> Books:
@@ -176,14 +167,10 @@ def _plain(file: SettingsFile, environment: Mapping[str, str]) -> PlainSettings:
     def in_environment(words: str, name: str) -> None:
         file.faults.append(Diagnostic(source=f"EARNEST_{name.upper()}", line=0, message=words))
 
-    found = read_table(file.values, PlainSettings(), "", file.fault_at, beside=TABLES)
+    found = read_table(file.values, PlainSettings(), "", file.fault, beside=TABLES)
     texts = {one.name: environment.get(f"EARNEST_{one.name.upper()}") for one in fields(PlainSettings)}
-    given = {
-        name: int(text) if re.fullmatch("[0-9]{1,9}", text) else text
-        for name, text in texts.items()
-        if text or (text is not None and name not in ADDRESSES)
-    }
-    return read_table(given, found, "", in_environment)
+    said = {name: text for name, text in texts.items() if text or (text is not None and name not in ADDRESSES)}
+    return read_table(as_told(PlainSettings, said), found, "", in_environment)
 
 
 def _environment(file: SettingsFile) -> EnvironmentSpec | None:

@@ -5,7 +5,7 @@ The facts name every key that ever signed, so an older receipt can still be chec
 
 import contextlib
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -23,24 +23,8 @@ MADE: Final = "log_key.made"
 SUBJECT: Final = "log"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogKey:
-    """What signs, and the verifier keys of what signed before, oldest first."""
-
-    key: PrivateKey
-    former: tuple[str, ...] = ()
-
-    def notary(self, witnesses: tuple[str, ...] = ()) -> Notary:
-        """Who signs with it. `witnesses` are verifier keys. Raises `Refused("key_unreadable")`."""
-        return Notary(
-            key=self.key,
-            witnesses=tuple(map(read_public_key, witnesses)),
-            former=tuple(map(read_public_key, self.former)),
-        )
-
-
-def open_log_key(home: Path, database: Database, clock: Clock, chance: Chance) -> LogKey:
-    """The key; made when it is first needed. Raises `Refused`: `signing_missing`, `log_key_damaged`."""
+def open_log_key(home: Path, database: Database, clock: Clock, chance: Chance) -> Notary:
+    """Who signs with the key, made when it is first needed. Raises `Refused`: `signing_missing`, `log_key_damaged`."""
     need_library()
     path = places.log_key(home)
     if not database.read_sync(_known):
@@ -50,8 +34,8 @@ def open_log_key(home: Path, database: Database, clock: Clock, chance: Chance) -
     return database.read_sync(lambda reader: read_log_key(home, reader))
 
 
-def read_log_key(home: Path, reader: BooksReader) -> LogKey:
-    """The key, if it is the one that the facts name last.
+def read_log_key(home: Path, reader: BooksReader) -> Notary:
+    """Who signs with the key, if it is the one that the facts name last.
 
     Raises `Refused`: `signing_missing`, `log_key_missing` where none was made yet, `log_key_damaged`.
     """
@@ -67,10 +51,10 @@ def read_log_key(home: Path, reader: BooksReader) -> LogKey:
     key = _key_in(path)
     if str(key.public) != known[-1]:
         raise _damaged(f"{path} holds another key than the one that the log took last")
-    return LogKey(key=key, former=known[:-1])
+    return Notary(key=key, former=tuple(map(read_public_key, known[:-1])))
 
 
-def new_log_key(home: Path, database: Database, clock: Clock, chance: Chance, origin: str = "") -> LogKey:
+def new_log_key(home: Path, database: Database, clock: Clock, chance: Chance, origin: str = "") -> Notary:
     """Take another key from now on. By default the log's origin stays, and is made up for the first key.
 
     It lies beside the one before until a fact names it: whatever comes between, one of them signs. Raises `Refused`:

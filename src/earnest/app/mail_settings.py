@@ -1,7 +1,7 @@
 """Settings of the mail server."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Final
 
 from earnest.app.tables import Fault, over, read_table
@@ -23,11 +23,7 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 TEXT_CHARACTERS_MAX: Final = 1_000
 
 
-def _is_line(text: str) -> bool:
-    return len(text) <= TEXT_CHARACTERS_MAX and text.isprintable()
-
-
-_LINE: Final = Fitting(_is_line, "a text")
+_LINE: Final = Fitting(lambda text: len(text) <= TEXT_CHARACTERS_MAX and text.isprintable(), "a text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +39,7 @@ class MailSettings:
 
     def server(self) -> SmtpServer:
         """What a `Mailer` works with."""
-        return SmtpServer(
-            host=self.host,
-            port=self.port or PORTS[self.security],
-            sender=self.sender,
-            security=self.security,
-            user=self.user,
-            password=self.password,
-        )
+        return SmtpServer(**asdict(replace(self, port=self.port or PORTS[self.security])))
 
     def contradictions(self) -> Iterator[tuple[str, str]]:
         """What does not go together, each in words and with its key."""
@@ -64,14 +53,7 @@ class MailSettings:
 
 def read_mail(given: object, environment: Mapping[str, str], fault: Fault) -> MailSettings:
     """The table, over which the environment wins. `password` is better not in the file."""
-    raw = over(given, ENVIRONMENT, environment)
-    if (
-        (port := environment.get(ENVIRONMENT["port"], "").strip()).isascii()
-        and port.isdigit()
-        and isinstance(raw, dict)
-    ):
-        raw["port"] = int(port)
-    return read_table(raw, MailSettings(), "mail", fault)
+    return read_table(over(given, MailSettings, ENVIRONMENT, environment), MailSettings(), "mail", fault)
 
 
 def mailer_of(settings: MailSettings, clock: Clock) -> Mailer | None:

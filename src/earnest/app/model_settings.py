@@ -79,7 +79,7 @@ class ModelSettings:
 
 def read_models(given: object, environment: Mapping[str, str], fault: Fault, faults: list[Diagnostic]) -> ModelSettings:
     """The table `[models]`, over which the environment wins. What is wrong in a variable goes to `faults`."""
-    table = over(given, ENVIRONMENT, environment)
+    table = over(given, ModelSettings, ENVIRONMENT, environment)
     if not isinstance(table, dict):
         return read_table(table, ModelSettings(), "models", fault)
     address = environment.get(ENVIRONMENT["base_url"], "").strip()

@@ -1,4 +1,7 @@
-"""The books of a data directory moved to a server and back: the same facts at the same places, verified before use."""
+"""The books of a data directory brought to this version of the program, or moved to a server, and back.
+
+Moved books are the same facts at the same places, and verified before use.
+"""
 
 import contextlib
 from collections.abc import Iterator
@@ -8,15 +11,18 @@ from typing import Final
 
 from earnest.app import places
 from earnest.app.backup import Tell
+from earnest.app.judging_settings import ADDRESSES
 from earnest.audit.files import has_log
 from earnest.audit.reading import heads_in
-from earnest.effects.ground.clock import Clock
-from earnest.effects.ground.storage.database import FILE_NAME
+from earnest.effects.ground.clock import Clock, SystemClock
+from earnest.effects.ground.storage.database import FILE_NAME, Database
+from earnest.effects.ground.storage.driver import DATABASE_ERROR
 from earnest.effects.ground.storage.engines import engine_of
 from earnest.effects.ground.storage.filling import Filled, Filling, differences
+from earnest.effects.ground.storage.former import BooksStanding, migrate, put_back
 from earnest.effects.ground.storage.lock import HomeLock
 from earnest.effects.ground.storage.moved import check_not_moved, note_moved
-from earnest.effects.ground.storage.place import Books, home_of
+from earnest.effects.ground.storage.place import Books, ServerBooks, home_of
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.schema import BOOKS
 from earnest.foundation.errors import Refused, Unavailable
@@ -24,6 +30,7 @@ from earnest.journal.heads import Head
 from earnest.journal.verify import verify_journal
 from earnest.runtime.recompute import recompute
 
+SQLITE: Final = "sqlite"
 FAULTS_TOLD_MAX: Final = 3
 _NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM facts"
 _BALANCES: Final = (
@@ -46,6 +53,36 @@ class MovedBooks:
     rows: dict[str, int]
     head: Head | None
     balances: dict[str, int]
+
+
+def place_of(books: Books, word: str) -> Books:
+    """Where `word`, an address or `sqlite`, puts the books of a data directory. Raises `Refused("bad_place")`."""
+    home = home_of(books)
+    if word == SQLITE:
+        return places.books(home)
+    if not word.startswith(ADDRESSES["database"]):
+        raise Refused("bad_place", f"--to takes {SQLITE} or an address that begins with postgresql://")
+    return ServerBooks(word, home)
+
+
+def go_on(books: Books) -> tuple[BooksStanding, BooksStanding]:
+    """See `former.migrate`. Of books on a server no copy is kept: take a backup before."""
+    if isinstance(books, Path):
+        return migrate(books, BOOKS)
+    before = _standing(books)
+    with contextlib.closing(Database.open(books, SystemClock(), alone=True)):
+        return before, _standing(books)
+
+
+def go_back(books: Books, *, lose_facts: bool) -> tuple[BooksStanding, BooksStanding]:
+    """See `former.put_back`. How far the records were verified is forgotten: it was said of other books.
+
+    Raises `Refused("books_on_server")` for those of which no copy is kept.
+    """
+    if not isinstance(books, Path):
+        raise Refused("books_on_server", f"of books on {books} no former ones are kept: restore a backup of before")
+    places.verified(books.parent).unlink(missing_ok=True)
+    return put_back(books, lose_facts=lose_facts)
 
 
 def move_books(source: Books, target: Books, clock: Clock, tell: Tell = lambda _: None) -> MovedBooks:
@@ -93,6 +130,16 @@ def copy_to(source: Books, target: Books, audit_log: Path, clock: Clock, tell: T
             raise Unavailable(f"others write to {source}: end them, then move again")
         filling.open_up()
     return moved
+
+
+def _standing(books: ServerBooks) -> BooksStanding:
+    with contextlib.closing(engine_of(books).reader()) as reading:
+        try:
+            (revision,) = reading.session.execute("SELECT revision FROM schema_version").fetchone()
+            (facts,) = reading.session.execute("SELECT coalesce(max(seq), 0) FROM facts").fetchone()
+        except DATABASE_ERROR as error:
+            raise Refused("no_database", f"there are no books on {books} yet: {error}") from error
+    return BooksStanding(str(revision), int(facts))
 
 
 def _verified(source: BooksReader, target: BooksReader, audit_log: Path, clock: Clock, tell: Tell) -> Head | None:

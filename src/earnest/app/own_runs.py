@@ -1,22 +1,43 @@
-"""What the operator of a platform decides about the runs of its data directory, over the books that it has open."""
+"""What the operator decides about the runs of a data directory: edits, reviews, and a look at its journal."""
 
 import asyncio
+import contextlib
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final, cast
 
-from earnest.app.editing import edits_in
+from earnest.app import places
 from earnest.app.reviews import reviews_in
 from earnest.app.settings import Settings
 from earnest.client.payloads_runs import JournalChecked
-from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.clock import Clock, SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.workers import answer_of
 from earnest.foundation.errors import Refused, Unavailable
+from earnest.runtime.edits.applying import Edits
 from earnest.runtime.own_runs import OwnRuns
+from earnest.runtime.task_run import RUNS_FOLDER
 
 WORKER: Final = "earnest.app.journal_worker"
 WALL_S: Final = 600
+
+
+@contextlib.asynccontextmanager
+async def open_edits(settings: Settings) -> AsyncIterator[Edits]:
+    """Raises `Refused("data_directory_in_use")` beside who has the directory alone."""
+    clock = SystemClock()
+    with contextlib.closing(Database.open(settings.books, clock)) as database:
+        yield await edits_in(settings, database, clock)
+
+
+async def edits_in(settings: Settings, database: Database, clock: Clock) -> Edits:
+    """Over these books, with what an earlier process left completed."""
+    home = settings.home
+    lock = places.lock(home, "applying")
+    edits = Edits(home=home, runs=home / RUNS_FOLDER, lock=lock, database=database, clock=clock)
+    await edits.recover()
+    return edits
 
 
 async def own_runs_in(settings: Settings, database: Database, clock: Clock) -> OwnRuns:

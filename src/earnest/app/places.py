@@ -1,6 +1,6 @@
 """Where things lie in the data directory."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -32,76 +32,40 @@ def make(home: Path) -> None:
         raise Unavailable(message) from error
 
 
-def books(home: Path) -> Path:
-    """The database of facts."""
-    return home / "books.sqlite3"
-
-
 def lock(home: Path, name: str) -> Path:
     """What one process at a time has: `server`, `dreamer`, `applying`; beside books in a file the offices, too."""
     return home / "locks" / name
 
 
-def address(home: Path) -> Path:
-    """Where the platform that is served from it can be reached: one line, while it is."""
-    return home / "address"
+def _below(path: str) -> Callable[[Path], Path]:
+    return lambda home: home / path
 
 
-def environments(home: Path) -> Path:
-    """Built environments, by the digest of what they were built from."""
-    return home / "environments"
-
-
-def practice(home: Path) -> Path:
-    """What marks a platform of made-up owners."""
-    return home / "practice"
-
-
-def memory(home: Path) -> Path:
-    """The memory's key-value store."""
-    return home / "memory"
-
-
-def verdicts(home: Path) -> Path:
-    """The kept verdicts, and the work they are about."""
-    return home / "verdicts"
-
-
-def audit_log(home: Path) -> Path:
-    """The auditor's own log."""
-    return home / "audit" / "audit.jsonl"
-
-
-def behind(home: Path) -> Path:
-    """A file for each run that the bus between machines may lack messages of."""
-    return home / "bus"
-
-
-def verified(home: Path) -> Path:
-    """How far the records were found intact."""
-    return home / "verified.json"
-
-
-def artifacts(home: Path) -> Path:
-    """What was handed in, by its hash."""
-    return home / "artifacts"
-
-
-def key_store(home: Path) -> Path:
-    """The platform's own secret."""
-    return home / "secrets" / "keys"
-
-
-def log_key(home: Path) -> Path:
-    """What the log signs with."""
-    return home / "secrets" / "log"
-
-
-def witness_key(home: Path) -> Path:
-    """What a witness signs with."""
-    return home / "secrets" / "witness"
-
-
-def witness(home: Path) -> Path:
-    """The last checkpoint that a witness saw of each log."""
-    return home / "witness"
+books: Final = _below("books.sqlite3")
+"""The database of facts."""
+address: Final = _below("address")
+"""Where the platform that is served from it can be reached: one line, while it is."""
+environments: Final = _below("environments")
+"""Built environments, by the digest of what they were built from."""
+practice: Final = _below("practice")
+"""What marks a platform of made-up owners."""
+memory: Final = _below("memory")
+"""The memory's key-value store."""
+verdicts: Final = _below("verdicts")
+"""The kept verdicts, and the work they are about."""
+audit_log: Final = _below("audit/audit.jsonl")
+"""The auditor's own log."""
+behind: Final = _below("bus")
+"""A file for each run that the bus between machines may lack messages of."""
+verified: Final = _below("verified.json")
+"""How far the records were found intact."""
+artifacts: Final = _below("artifacts")
+"""What was handed in, by its hash."""
+key_store: Final = _below("secrets/keys")
+"""The platform's own secret."""
+log_key: Final = _below("secrets/log")
+"""What the log signs with."""
+witness_key: Final = _below("secrets/witness")
+"""What a witness signs with."""
+witness: Final = _below("witness")
+"""The last checkpoint that a witness saw of each log."""

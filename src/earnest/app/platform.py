@@ -12,8 +12,8 @@ from typing import Final
 
 from earnest.app import places
 from earnest.app.between import relay_in
-from earnest.app.editing import edits_in
 from earnest.app.models import ModelPool, distiller_for
+from earnest.app.own_runs import edits_in
 from earnest.app.reviews import reviews_in
 from earnest.app.sandboxes import open_for
 from earnest.app.settings import Settings
@@ -22,7 +22,7 @@ from earnest.app.verifiers import verifier_for
 from earnest.audit.files import give_name
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings
-from earnest.audit.reports import keep_report
+from earnest.audit.snapshot import keep_report
 from earnest.audit.tap import Auditor
 from earnest.effects.ground.bus.api import Bus
 from earnest.effects.ground.bus.local import LocalBus
@@ -68,13 +68,11 @@ _log = logging.getLogger(__name__)
 class Platform:
     """A running platform: what surfaces may use."""
 
-    settings: Settings
     clock: Clock
     bus: Bus
     runs: TaskRuns
     edits: Edits
     engine: Engine
-    auditor: Auditor
     memory: Memory
     dreaming: Dreaming
     remembering: Remembering
@@ -93,7 +91,6 @@ class Platform:
 async def open_platform(
     settings: Settings,
     *,
-    on_report: Callable[[AuditReport], None] = lambda _: None,
     person: Person | None = None,
     clarifier: Clarifier | None = None,
     promisee: Promisee | None = None,
@@ -109,7 +106,7 @@ async def open_platform(
     async with contextlib.AsyncExitStack() as stack:
         database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
         bus = LocalBus()
-        auditor = stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, on_report)))
+        auditor = stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, lambda _: None)))
         _trace(stack, bus)
         await relay_in(stack, settings, database, bus, clock)
         sandbox = await open_sandbox_in(stack, settings, clock)
@@ -146,7 +143,11 @@ async def open_platform(
             toolbox=toolbox,
             constants=settings.solver,
             tuning=settings.tuning,
-            limits=_limits(settings),
+            limits=RunLimits(
+                parallel_subtasks=settings.parallel_subtasks,
+                calls_per_execution=settings.calls_per_execution,
+                silence_ms=settings.silence_s * 1000,
+            ),
             clock=clock,
             chance=chance,
             models=models.of_roles,
@@ -157,13 +158,11 @@ async def open_platform(
             promisee=promisee,
         )
         yield Platform(
-            settings=settings,
             clock=clock,
             bus=bus,
             runs=TaskRuns(services),
             edits=edits,
             engine=engine,
-            auditor=auditor,
             memory=memory,
             dreaming=dreaming,
             remembering=remembering,
@@ -171,6 +170,28 @@ async def open_platform(
             reviews=reviews,
             sandbox=sandbox,
             toolbox=toolbox,
+        )
+
+
+@contextlib.asynccontextmanager
+async def open_remembering(settings: Settings) -> AsyncIterator[Remembering]:
+    """Memory, and what hands a word to it, without the rest of the platform."""
+    clock = SystemClock()
+    async with contextlib.AsyncExitStack() as stack:
+        database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
+        bus = LocalBus()
+        stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, lambda _: None)))
+        await relay_in(stack, settings, database, bus, clock)
+        memory = await open_memory_in(stack, settings, database, clock)
+        dreamer = Dreamer(memory, clock, None)
+        yield Remembering(
+            memory=memory,
+            recall=MemoryRecall(memory, clock),
+            dreaming=Dreaming(memory=memory, dreamer=dreamer, database=database, bus=bus, clock=clock),
+            database=database,
+            bus=bus,
+            clock=clock,
+            chance=SystemChance(),
         )
 
 
@@ -209,14 +230,6 @@ async def open_sandbox_in(stack: contextlib.AsyncExitStack, settings: Settings, 
     keep_running(stack, _keep_testing(sandbox, clock))
     await asyncio.sleep(0)  # the self-test begins now, beside all that follows
     return sandbox
-
-
-def _limits(settings: Settings) -> RunLimits:
-    return RunLimits(
-        parallel_subtasks=settings.parallel_subtasks,
-        calls_per_execution=settings.calls_per_execution,
-        silence_ms=settings.silence_s * 1000,
-    )
 
 
 def _redaction(settings: Settings) -> Redaction:
@@ -279,29 +292,24 @@ def open_auditor(
     on_report: Callable[[AuditReport], None],
     encode: Callable[[object], JsonObject] = encode_said,
 ) -> Auditor:
-    """The auditor of this process, with its own log."""
+    """The auditor of this process, with its own log, beside which each periodic report is kept before it is told."""
     log_path = places.audit_log(settings.home)
     log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     senders = {**SENDERS, **TREE_HEAD_SENDERS}
+
+    def take(report: AuditReport) -> None:
+        keep_report(log_path, report)
+        on_report(report)
+
     return Auditor(
         bus=bus,
         log=AuditLog.open(log_path, clock.now_ms(), settings.audit_file_mb * MEBIBYTE),
         clock=clock,
         encode=encode,
         senders={kind.__name__: frozenset(map(str, roles)) for kind, roles in senders.items()},
-        on_report=_kept_and(on_report, log_path),
+        on_report=take,
         settings=audit_settings(settings),
     )
-
-
-def _kept_and(tell: Callable[[AuditReport], None], log_path: Path) -> Callable[[AuditReport], None]:
-    """Keep each periodic report beside the log, then tell of it."""
-
-    def take(report: AuditReport) -> None:
-        keep_report(log_path, report)
-        tell(report)
-
-    return take
 
 
 def audit_settings(settings: Settings) -> AuditSettings:

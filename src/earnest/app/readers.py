@@ -30,14 +30,9 @@ if TYPE_CHECKING:
 RULES_READ_MAX = 1_000
 
 
-@contextlib.contextmanager
-def reading_books(settings: Settings) -> Iterator[ReadPool]:
+def reading_books(settings: Settings) -> contextlib.closing[ReadPool]:
     """The books, read-only. Raises `Refused("no_database")` before the first run."""
-    books = ReadPool.open_reader(settings.books)
-    try:
-        yield books
-    finally:
-        books.close()
+    return contextlib.closing(ReadPool.open_reader(settings.books))
 
 
 def proposed_persona(memory: MemoryReader, now_ms: int) -> str:
@@ -49,11 +44,8 @@ def proposed_persona(memory: MemoryReader, now_ms: int) -> str:
 @contextlib.contextmanager
 def reading_memory(settings: Settings) -> Iterator[MemoryReader]:
     """The memory, read-only. Raises `Refused("memory_missing")` before the first run."""
-    memory = open_memory_reader(settings.memory)
-    try:
+    with contextlib.closing(open_memory_reader(settings.memory)) as memory:
         yield memory
-    finally:
-        memory.close()
 
 
 def audit_log(settings: Settings) -> Path:
@@ -125,8 +117,7 @@ def change_of(settings: Settings, run: str | None) -> "RunChange":
     """What a run changed in the user's files; by default the newest run. Raises as `read_change`."""
     from earnest.runtime.edits.change import read_change  # noqa: PLC0415 - loads all that runs need
     from earnest.runtime.task_run import RUNS_FOLDER  # noqa: PLC0415
-    from earnest.views.runs import find_run, newest_run  # noqa: PLC0415
 
+    run_id = run_of(settings, run)
     with reading_books(settings) as books:
-        run_id = books.read_sync(lambda reader: find_run(reader, run) if run else newest_run(reader))
         return books.read_sync(lambda reader: read_change(reader, run_id, settings.home / RUNS_FOLDER))

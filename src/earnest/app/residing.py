@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
@@ -20,7 +20,7 @@ from earnest.agents.state import AgentRole
 from earnest.agents.world import World
 from earnest.app.agent_settings import AgentSettings
 from earnest.app.command_words import words_of
-from earnest.app.heartbeating import PATIENCE
+from earnest.app.heartbeating import PATIENCE, environment_for
 from earnest.client.client import AsyncClient
 from earnest.client.credentials import Credentials, agent_folder
 from earnest.effects.ground.clock import SystemChance, SystemClock
@@ -30,7 +30,7 @@ from earnest.runtime.agents.health import FILE_NAME, ResidentHealth
 from earnest.runtime.agents.parts import Reporting, Skilled, SkilledHands, SolverTeacher
 from earnest.runtime.agents.program_hands import ProgramHands
 from earnest.runtime.agents.resident import ResidentRunner
-from earnest.runtime.heartbeats.command import CommandProgram, without_keys
+from earnest.runtime.heartbeats.command import CommandProgram
 from earnest.runtime.heartbeats.contract_file import ContractFile
 from earnest.runtime.heartbeats.platform import PlatformOverHttp
 from earnest.runtime.heartbeats.program import AgentProgram
@@ -148,7 +148,7 @@ def _heartbeats(
     program: AgentProgram = Reporting(book=book)
     if residing.agent.heartbeat:
         words = words_of(residing.agent.heartbeat, residing.folder)
-        environment = without_keys(os.environ)
+        environment = environment_for(residing.credentials, passes_key=False)
         program = CommandProgram(words=words, environment=environment, timeout_s=residing.agent.timeout_s)
     platform, file = PlatformOverHttp(client), ContractFile(contract)
     return HeartbeatRunner(platform, program, state, file, clock=SystemClock(), chance=SystemChance())
@@ -179,9 +179,7 @@ async def _declare(client: AsyncClient, agent: AgentSettings) -> None:
 def _hands(residing: Residing, own: "_Own") -> SkilledHands:
     """Skills in their order, then the program of the whole, then the engine with a model, as far as these are there."""
     agent = residing.agent
-    environment = without_keys(os.environ)
-    if residing.passes_key:
-        environment |= {"EARNEST_URL": residing.credentials.url, "EARNEST_KEY": residing.credentials.key}
+    environment = environment_for(residing.credentials, passes_key=residing.passes_key)
 
     def program(command: str) -> ProgramHands:
         return ProgramHands(
@@ -257,36 +255,11 @@ class _Own:
             yield platform.runs
             await platform.after_run()
 
-    @asynccontextmanager
-    async def memory(self) -> "AsyncIterator[Remembering]":
+    def memory(self) -> "AbstractAsyncContextManager[Remembering]":
         """What hands a word to the solver, without the rest of the engine."""
-        from earnest.app.between import relay_in  # noqa: PLC0415
-        from earnest.app.platform import open_auditor, open_memory_in  # noqa: PLC0415
-        from earnest.effects.ground.bus.local import LocalBus  # noqa: PLC0415
-        from earnest.effects.ground.storage.database import Database  # noqa: PLC0415
-        from earnest.memory.dreamer import Dreamer  # noqa: PLC0415
-        from earnest.runtime.dreaming import Dreaming  # noqa: PLC0415
-        from earnest.runtime.recall import MemoryRecall  # noqa: PLC0415
-        from earnest.runtime.remembering import Remembering  # noqa: PLC0415
+        from earnest.app.platform import open_remembering  # noqa: PLC0415 - takes time, and only some agents need it
 
-        settings, clock, chance = self.settings, SystemClock(), SystemChance()
-        async with AsyncExitStack() as stack:
-            database = stack.enter_context(closing(Database.open(settings.books, clock)))
-            bus = LocalBus()
-            stack.enter_context(closing(open_auditor(settings, bus, clock, lambda _: None)))
-            await relay_in(stack, settings, database, bus, clock)
-            memory = await open_memory_in(stack, settings, database, clock)
-            dreamer = Dreamer(memory, clock, None)
-            dreaming = Dreaming(memory=memory, dreamer=dreamer, database=database, bus=bus, clock=clock)
-            yield Remembering(
-                memory=memory,
-                recall=MemoryRecall(memory, clock),
-                dreaming=dreaming,
-                database=database,
-                bus=bus,
-                clock=clock,
-                chance=chance,
-            )
+        return open_remembering(self.settings)
 
     def playbook_hands(self, playbook: Path) -> "EngineHands":
         """The engine with a playbook."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.app import places
+from earnest.app.artifacts import named_artifacts
 from earnest.app.backup import BOOKS, CONTENTS, MANIFESTS, SECRET, Tell, place_of
 from earnest.app.home_check import key_faults, verify_records
 from earnest.app.moving import copy_to
@@ -23,7 +24,6 @@ from earnest.effects.hands.scratch import scratch
 from earnest.effects.hands.workspace.tree import remove_tree
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.text import listed
-from earnest.market.service import ARTIFACTS
 from earnest.runtime.recompute import recompute
 
 MANIFEST_BYTES_MAX: Final = 2 * 1024 * 1024 * 1024
@@ -151,11 +151,11 @@ def _verified(home: Path, manifest: BackupManifest, source: BackupSource, clock:
     if records.journal.last_seq != manifest.facts:
         faults.append(f"the books end with fact {records.journal.last_seq}, the manifest says {manifest.facts}")
     if source.keys is not None and any(file.path == "secrets/keys" for file in manifest.files):
-        faults += asyncio.run(key_faults(home))
+        faults += asyncio.run(key_faults(home, places.books(home)))
     lying = {file.path for file in manifest.files}
     with contextlib.closing(ReadPool.open_reader(places.books(home))) as books:
         done = books.read_sync(lambda reader: recompute(reader, clock, lambda count: tell(f"{count} facts made rows")))
-        known = books.read_sync(lambda reader: {row.sha256 for row in ARTIFACTS.where(reader, "1 = 1")})
+        known = books.read_sync(named_artifacts)
     faults += done.differences
     faults += [f"the artifact {sha256} is missing" for sha256 in sorted(known) if place_of(sha256) not in lying]
     if faults:

@@ -30,7 +30,9 @@ MADE: Final = "key_store.made"
 def open_key_store(home: Path, database: Database, clock: Clock, chance: Chance) -> KeyedHash:
     """The secret; made at the first start. Raises `Refused("key_store_damaged")`."""
     path = places.key_store(home)
-    known, has_keys = database.read_sync(lambda reader: (_known_fingerprint(reader), _has_keys(reader)))
+    known, has_keys = database.read_sync(
+        lambda reader: (_known_fingerprint(reader), any(KEYS.where(reader, "1 = 1 LIMIT 1")))
+    )
     if not path.exists() and not path.is_symlink():
         if known or has_keys:
             raise _damaged(f"{path} is missing, and the books hold keys that it made: put it back from a backup")
@@ -106,10 +108,6 @@ def _checksum(secret: bytes) -> str:
 def _known_fingerprint(reader: BooksReader) -> str | None:
     newest = next(reader.facts(kind=MADE, limit=1, newest_first=True), None)
     return None if newest is None else str(newest.body["fingerprint"])
-
-
-def _has_keys(reader: BooksReader) -> bool:
-    return any(KEYS.where(reader, "1 = 1 LIMIT 1"))
 
 
 def _damaged(message: str) -> Refused:

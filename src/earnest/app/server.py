@@ -5,26 +5,23 @@ import contextlib
 import logging
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from earnest.app import places
 from earnest.app.between import relay_in
-from earnest.app.electing import elected
 from earnest.app.log_key import open_log_key
 from earnest.app.mail_settings import mailer_of
-from earnest.app.market import market_of
+from earnest.app.market import keep_apart, market_of
 from earnest.app.own_runs import own_runs_in
 from earnest.app.platform import keep_sealing, open_auditor, open_sandbox_in
-from earnest.app.practice import keep_apart
 from earnest.app.secrets_file import open_key_store, read_key_store
-from earnest.app.server_work import TIMERS, Work, judging_of, rails_of, work_for_all
+from earnest.app.server_work import TIMERS, Work, elected, judging_of, rails_of, work_for_all
 from earnest.app.settings import Settings
 from earnest.audit.report import AuditReport, report_lines
-from earnest.audit.reports import has_findings
 from earnest.effects.ground.bus.local import LocalBus
 from earnest.effects.ground.clock import Chance, Clock, SystemChance, SystemClock
 from earnest.effects.ground.storage.database import Database
@@ -36,6 +33,7 @@ from earnest.foundation.errors import EarnestError
 from earnest.identity.key import LINK_MS, operator_link
 from earnest.identity.secret import KeyedHash
 from earnest.journal.notary import Notary
+from earnest.journal.signing import read_public_key
 from earnest.runtime.bus_relay import BusRelay
 from earnest.runtime.desk import Desk
 from earnest.runtime.market.letters import AuditLetters
@@ -123,7 +121,7 @@ async def open_server(settings: Settings, *, works: bool = True) -> AsyncIterato
         keep_apart(settings.home, practice=practice)
         database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
         hashing = open_key_store(settings.home, database, clock, chance)
-        log_key = open_log_key(settings.home, database, clock, chance)
+        notary = open_log_key(settings.home, database, clock, chance)
         bus, desk = LocalBus(), Desk(database, clock, chance)
         audit_letters = AuditLetters(desk)
         auditor = stack.enter_context(
@@ -146,7 +144,7 @@ async def open_server(settings: Settings, *, works: bool = True) -> AsyncIterato
             sandbox=sandbox,
             presences=presences,
             mailer=mailer,
-            notary=log_key.notary(settings.server.witnesses),
+            notary=replace(notary, witnesses=tuple(map(read_public_key, settings.server.witnesses))),
             own=await own_runs_in(settings, database, clock),
             relay=relay,
             link=_link(hashing, clock, chance) if is_new else "",
@@ -163,13 +161,13 @@ async def open_server(settings: Settings, *, works: bool = True) -> AsyncIterato
         stack.push_async_callback(presences.flush)
         for name, begin in work.items():
             server.working[name] = asyncio.get_running_loop().create_task(kept_up(name, begin, clock), name=name)
-            stack.push_async_callback(_ended, server.working[name])
+            stack.push_async_callback(stopped, [server.working[name]])
         yield server
 
 
 def _tell(letters: AuditLetters, report: AuditReport) -> None:
     """A mail for findings: that all is well stands in the file."""
-    if has_findings(report):
+    if report.has_findings:
         letters.post(report_lines(report))
 
 
@@ -212,7 +210,8 @@ def _link(hashing: KeyedHash, clock: Clock, chance: Chance) -> str:
     return operator_link(hashing, chance.new_id(now_ms), now_ms + LINK_MS)
 
 
-async def _ended(task: asyncio.Task[None]) -> None:
-    """Stop a piece of work, and wait until it has stopped."""
-    task.cancel()
-    await asyncio.wait([task])
+async def stopped(tasks: Collection[asyncio.Task[None]]) -> None:
+    """Stop pieces of work, and wait until they have stopped."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)

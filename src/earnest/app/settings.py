@@ -1,23 +1,28 @@
 """What an operator can set: from the environment, then `settings.toml` in the data directory, then the defaults."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final
 
-from earnest.app.judging_settings import FILE_NAME, JudgingSettings, SettingsFile, books_at, judging_parts
+from earnest.app import places
+from earnest.app.judging_settings import FILE_NAME, JudgingSettings, books_at, judging_parts
 from earnest.app.mail_settings import MailSettings, read_mail
 from earnest.app.market_settings import read_terms
 from earnest.app.mcp import read_servers
-from earnest.app.memory_settings import MemoryStore, memory_place, read_memory
 from earnest.app.model_settings import ModelSettings, read_models
 from earnest.app.places import home_of
 from earnest.app.server_settings import ServerSettings
-from earnest.app.tables import hint, read_table
-from earnest.app.web import WebSettings, read_web
-from earnest.effects.ground.kv.place import KeyValuePlace
+from earnest.app.tables import Fault, SettingsFile, hint, over, read_table
+from earnest.effects.ground.kv.place import KeyValuePlace, LevelDbFolder, ServerRows
+from earnest.effects.ground.storage.place import Books
+from earnest.effects.ground.storage.place import home_of as books_home
 from earnest.effects.hands.mcp.api import ServerSpec
+from earnest.effects.outside.web.searching import SearchEngine
 from earnest.engine.gradient.constants import Constants, SolverSignal, Tuning
+from earnest.foundation.bounds import Fitting
 from earnest.foundation.errors import Faulty
 from earnest.foundation.names import is_slug
 from earnest.market.terms import Terms
@@ -25,6 +30,45 @@ from earnest.market.terms import Terms
 SOLVER: Final = "solver"
 TASKS: Final = "tasks"
 TUNABLE: Final = ("rho", "time_s")
+SEARCH_KEY: Final = "EARNEST_SEARCH_API_KEY"
+_TEXT: Final = Fitting(lambda text: len(text) <= 1_000, "a text")
+
+
+class MemoryStore(StrEnum):
+    """What keeps memory."""
+
+    LMDB = "lmdb"
+    LEVELDB = "leveldb"
+    POSTGRESQL = "postgresql"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySettings:
+    """The table `[memory]`."""
+
+    store: Annotated[MemoryStore | None, Fitting(lambda _: True, f"one of {', '.join(MemoryStore)}")] = None
+    """What keeps memory; None: what goes with the books."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebSettings:
+    """The table `[web]`. `search` and `fetch`: the tool needs no further leave."""
+
+    search: bool = False
+    fetch: bool = False
+    engine: SearchEngine = SearchEngine.DUCKDUCKGO
+    api_key: Annotated[str, _TEXT] = field(default="", repr=False)
+    cx: Annotated[str, _TEXT] = ""
+    """Google's number of the search engine to be used."""
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """What does not go together, each in words and with its key."""
+        if self.engine is not SearchEngine.DUCKDUCKGO and not (self.api_key.isascii() and self.api_key.isprintable()):
+            yield f"api_key ({SEARCH_KEY}) must be printable ASCII", "engine"
+        if self.engine is not SearchEngine.DUCKDUCKGO and not self.api_key:
+            yield f"the engine {self.engine} needs api_key ({SEARCH_KEY})", "engine"
+        if self.engine is SearchEngine.GOOGLE and not self.cx:
+            yield "the engine google needs cx", "engine"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,31 +112,51 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """The settings in force. Raises `Faulty` with everything that is wrong in the file and the environment."""
     home = home_of(environment)
     source = SettingsFile(home / FILE_NAME)
-    constants = _constants(source)
-    tuning = _tuning(source)
+
+    def table(name: str) -> object:
+        return source.values.get(name, {})
+
+    constants, tuning = _constants(source), _tuning(source)
     given = judging_parts(source, environment)
-    memory_store = read_memory(source, environment, books_at(given["database"], home))
-    models = read_models(source.values.get("models", {}), environment, source.fault_at, source.faults)
-    web = read_web(source.values.get("web", {}), environment, source.fault_at)
-    mail = read_mail(source.values.get("mail", {}), environment, source.fault_at)
-    server = read_table(source.values.get("server", {}), ServerSettings(), "server", source.fault_at)
-    market = read_terms(source.values.get("market", {}), source.fault_at, environment)
-    servers = read_servers(home, environment, source.faults)
-    if source.faults:
-        raise Faulty(source.faults)
-    return Settings(
+    settings = Settings(
         home=home,
         solver=constants,
         tuning=tuning,
-        models=models,
-        web=web,
-        mail=mail,
-        server=server,
-        market=market,
-        mcp_servers=servers,
-        memory_store=memory_store,
+        memory_store=read_memory(source, environment, books_at(given["database"], home)),
+        models=read_models(table("models"), environment, source.fault, source.faults),
+        web=read_web(table("web"), environment, source.fault),
+        mail=read_mail(table("mail"), environment, source.fault),
+        server=read_table(table("server"), ServerSettings(), "server", source.fault),
+        market=read_terms(table("market"), source.fault, environment),
+        mcp_servers=read_servers(home, environment, source.faults),
         **given,
     )
+    if source.faults:
+        raise Faulty(source.faults)
+    return settings
+
+
+def read_web(given: object, environment: Mapping[str, str], fault: Fault) -> WebSettings:
+    """The table `[web]`, over whose `api_key` the environment wins."""
+    web = read_table(over(given, WebSettings, {"api_key": SEARCH_KEY}, environment), WebSettings(), "web", fault)
+    return replace(web, api_key=web.api_key.strip(), cx=web.cx.strip())
+
+
+def read_memory(file: SettingsFile, environment: Mapping[str, str], books: Books) -> MemoryStore | None:
+    """The store that is set; None: the one that goes with the books. What is wrong is noted in `file`."""
+    table = over(file.values.get("memory", {}), MemorySettings, {"store": "EARNEST_MEMORY"}, environment)
+    store = read_table(table, MemorySettings(), "memory", file.fault).store
+    if store is MemoryStore.POSTGRESQL and isinstance(books, Path):
+        file.fault(f"[memory] store is {store}: that goes with books on a server, EARNEST_DATABASE", "store")
+    return store
+
+
+def memory_place(store: MemoryStore | None, books: Books) -> KeyValuePlace:
+    """Where memory lies: with books on a server there, else as LMDB in the data directory, unless another is set."""
+    if not isinstance(books, Path) and store in {None, MemoryStore.POSTGRESQL}:
+        return ServerRows(books.address)
+    folder = places.memory(books_home(books))
+    return LevelDbFolder(folder) if store is MemoryStore.LEVELDB else folder
 
 
 def _constants(file: SettingsFile) -> Constants:

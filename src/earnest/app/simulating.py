@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import Final
 
 from earnest.app import places
+from earnest.app.market import market_over
 from earnest.app.verifiers import bare_verifier
 from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.hands.scratch import scratch
 from earnest.effects.outside.artifacts.store import ArtifactStore
-from earnest.effects.outside.web.fetching import Web
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk
-from earnest.runtime.market.market import Market
 from earnest.runtime.simulation.story import Simulated, SimulationPlan, simulate
-from earnest.verification.registry import Registry
 
 START_MS: Final = 1_767_225_600_000
 """2026-01-01T00:00:00Z, so that the same seed is the same simulation whenever it runs."""
@@ -37,12 +35,7 @@ async def simulated_in(
     """Live through a plan from `start_ms` on, in the books of a data directory, which stay."""
     clock = VirtualClock(start_ms)
     with contextlib.closing(Database.open(places.books(home), clock, is_durable=False)) as database:
-        market = Market(
-            desk=Desk(database, clock, SeededChance(plan.seed)),
-            terms=Terms(open_jobs_aid=OPEN_JOBS),
-            verifier=bare_verifier(clock),
-            registry=Registry(),
-            artifacts=ArtifactStore(places.artifacts(home)),
-            web=Web(clock),
-        )
+        desk = Desk(database, clock, SeededChance(plan.seed))
+        terms, artifacts = Terms(open_jobs_aid=OPEN_JOBS), ArtifactStore(places.artifacts(home))
+        market = market_over(desk, terms, bare_verifier(clock), artifacts)
         return await simulate(market, clock, plan, progress)

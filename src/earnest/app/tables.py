@@ -1,14 +1,19 @@
-"""Tables of a settings file as the values that they stand for, by pydantic, with everything that is wrong at once."""
+"""A settings file, and its tables as the values that they stand for, by pydantic, with all that is wrong at once."""
 
 import difflib
 import json
+import re
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 
+from earnest.effects.ground.faults import why
 from earnest.foundation.bounds import Fitting, Whole
+from earnest.foundation.errors import Diagnostic
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -16,7 +21,40 @@ if TYPE_CHECKING:
 Fault = Callable[[str, str], None]
 """Notes a fault, and the key at whose line it stands."""
 SHOWN_CHARACTERS_MAX: Final = 60
+TRUTH: Final = {"1": True, "true": True, "0": False, "false": False}
 _Form = TypeVar("_Form", bound="DataclassInstance")
+
+
+class SettingsFile:
+    """The settings file: what it says (nothing, if it cannot be read), and what is wrong with it so far."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._text = ""
+        self.values: dict[str, Any] = {}
+        self.faults: list[Diagnostic] = []
+        try:
+            self._text = path.read_text(encoding="utf-8")
+            self.values = tomllib.loads(self._text)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            self.fault(why(error))
+        except UnicodeDecodeError:
+            self.fault("the file must be UTF-8 text")
+        except tomllib.TOMLDecodeError as error:
+            line = re.search(r"at line (\d+)", str(error))
+            self.fault(f"not TOML: {error}", line=int(line[1]) if line else 0)
+
+    def fault(self, message: str, key: str = "", *, line: int = 0) -> None:
+        """Note a fault, on the first line that begins with `key` if one is given."""
+        line = self.line_of(key) if key and self.line_of(key) else line
+        self.faults.append(Diagnostic(source=str(self.path), line=line, message=message))
+
+    def line_of(self, key: str) -> int:
+        """The first line that begins with `key`, or 0."""
+        found = re.search(rf"^[ \t]*\[?[ \t]*{re.escape(key)}\b", self._text, re.MULTILINE)
+        return self._text.count("\n", 0, found.start()) + 1 if found else 0
 
 
 def read_table(given: object, default: _Form, place: str, fault: Fault, beside: Collection[str] = ()) -> _Form:
@@ -60,10 +98,24 @@ def _member(form: type, name: str, value: object, beside: Collection[str] = ()) 
         raise ValueError(_wanted(name, kinds[name], value)) from None
 
 
-def over(table: object, variables: Mapping[str, str], environment: Mapping[str, str]) -> Any:
-    """The table, over which those variables win that say something; what is no table is left as it is."""
+def over(table: object, form: type, variables: Mapping[str, str], environment: Mapping[str, str]) -> Any:
+    """The table of `form`, over which those variables win that say something; what is no table is left as it is."""
+    if not isinstance(table, dict):
+        return table
     texts = {name: environment.get(variable, "").strip() for name, variable in variables.items()}
-    return {**table, **{name: text for name, text in texts.items() if text}} if isinstance(table, dict) else table
+    return {**table, **as_told(form, {name: text for name, text in texts.items() if text})}
+
+
+def as_told(form: type, texts: Mapping[str, str]) -> dict[str, object]:
+    """Texts of the environment as the numbers and flags that they say, where a member of `form` is one."""
+    kinds = get_type_hints(form) if texts else {}
+    told: dict[str, object] = dict(texts)
+    for name, text in texts.items():
+        if kinds.get(name) is bool:
+            told[name] = TRUTH.get(text.lower(), text)
+        elif kinds.get(name) is int and re.fullmatch("[0-9]{1,9}", text):
+            told[name] = int(text)
+    return told
 
 
 def is_address(text: str) -> bool:

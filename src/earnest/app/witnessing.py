@@ -21,6 +21,7 @@ from earnest.journal.notes import (
     Flaw,
     checkpoint_flaws,
     cosign,
+    growth_flaws,
     read_checkpoint,
     with_signatures,
 )
@@ -32,7 +33,6 @@ from earnest.journal.signing import (
     need_library,
     read_private_key,
 )
-from earnest.journal.witnessing import Seen, growth_flaws
 
 NOTE: Final = "{}.note"
 FORK: Final = "{}.fork.{}.note"
@@ -79,8 +79,10 @@ def look(home: Path, client: Client, log: PublicKey, key: PrivateKey, clock: Clo
     """
     seen = _last(home, log)
     now = _fetched(client)
-    last_size = seen.checkpoint.head.size if seen else 0
-    flaws = tuple(checkpoint_flaws(now, [log]) or (growth_flaws(seen, now, _proof(client, seen, now)) if seen else ()))
+    last_size = seen.head.size if seen else 0
+    flaws = tuple(checkpoint_flaws(now, [log]))
+    if seen and not flaws:
+        flaws = tuple(growth_flaws(log, seen, now, _proof(client, seen, now)))
     if flaws:
         kept = _file(home, log, FORK.format("{}", now.head.size))
         _keep(kept, str(now))
@@ -92,15 +94,14 @@ def look(home: Path, client: Client, log: PublicKey, key: PrivateKey, clock: Clo
     return Witnessed(flaws=(), note=note, size=now.head.size, last_size=last_size, kept=kept, refused=refused)
 
 
-def _last(home: Path, log: PublicKey) -> Seen | None:
+def _last(home: Path, log: PublicKey) -> Checkpoint | None:
     path = _file(home, log, NOTE)
     if not path.exists():
         return None
     try:
-        checkpoint = read_checkpoint(path.read_text(encoding="utf-8"))
+        return read_checkpoint(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise Refused("checkpoint_unreadable", f"{path}: {error}") from None
-    return Seen(key=log, checkpoint=checkpoint)
 
 
 def _fetched(client: Client) -> Checkpoint:
@@ -110,9 +111,9 @@ def _fetched(client: Client) -> Checkpoint:
         raise Unavailable(f"what answered gave no checkpoint: {error}") from None
 
 
-def _proof(client: Client, seen: Seen, now: Checkpoint) -> tuple[bytes, ...]:
+def _proof(client: Client, seen: Checkpoint, now: Checkpoint) -> tuple[bytes, ...]:
     """The log's own proof; empty where it has none, which proves nothing but that two checkpoints are one."""
-    old, new = seen.checkpoint.head.size, now.head.size
+    old, new = seen.head.size, now.head.size
     if old >= new:
         return ()
     try:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.app import places
-from earnest.app.market import market_of
+from earnest.app.market import market_of, practising
 from earnest.app.platform import open_sandbox_in
-from earnest.app.practice import practising
-from earnest.app.server import kept_up
+from earnest.app.server import kept_up, stopped
 from earnest.app.settings import Settings
 from earnest.effects.ground.clock import SystemChance, SystemClock
 from earnest.effects.ground.storage.database import Database
@@ -75,11 +74,5 @@ async def open_worker(settings: Settings, kinds: Collection[str]) -> AsyncIterat
             asyncio.get_running_loop().create_task(kept_up(kind, work.run, clock), name=kind)
             for kind, work in works.items()
         ]
-        stack.push_async_callback(_stopped, tasks)
+        stack.push_async_callback(stopped, tasks)
         yield Worker(works, tasks)
-
-
-async def _stopped(tasks: Collection[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)

@@ -29,7 +29,7 @@ class Violation(StrEnum):
 
 
 def violation_of(
-    *, kind: str, sender: str, cause_known: bool, senders: Mapping[str, frozenset[str]], roots: frozenset[str]
+    *, kind: str, sender: str, cause_known: bool, senders: Mapping[str, frozenset[str]]
 ) -> Violation | None:
     """`senders` lists for each kind who may send it. `cause_known`: its cause is a message of the same run."""
     permitted = senders.get(kind)
@@ -37,6 +37,6 @@ def violation_of(
         return Violation.UNKNOWN_KIND
     if sender not in permitted:
         return Violation.FOREIGN_SENDER
-    if not cause_known and kind not in roots:
+    if not cause_known and kind not in ROOT_KINDS:
         return Violation.UNKNOWN_CAUSE
     return None

@@ -1,8 +1,15 @@
-"""Whether the journal and the auditor's log are what they were, each held against what the other knows of it."""
+"""Whether the journal and the auditor's log are what they were, each held against what the other knows of it.
 
+How far they were found intact is noted, so that the next verification can go on from there.
+"""
+
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -10,20 +17,31 @@ from earnest.audit.event import GENESIS, LINE_BYTES_MAX, LogPosition, decode_lin
 from earnest.audit.files import has_log, name_of
 from earnest.audit.reading import CheckedLine, has_position, heads_in, read_lines, unfinished
 from earnest.audit.removal import REMOVED, removed_by
-from earnest.audit.snapshot import SNAPSHOT_NAME, KeptSums, kept_end, kept_statistics
-from earnest.audit.verified import Verified
+from earnest.audit.snapshot import SNAPSHOT_NAME, KeptSums, LogSnapshot
+from earnest.effects.ground.durable import put_file
 from earnest.effects.ground.storage.driver import DATABASE_ERROR
 from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.wal import wal_faults
+from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import EarnestError, Refused
-from earnest.journal.heads import SEALED, Head, Witness, witness_in
+from earnest.journal.heads import SEALED, Head, Seal, Witness, fact_of, seal_in, witness_in
 from earnest.journal.verify import JournalFinding, JournalReport, What, report_of, verify_journal
 
 UNREADABLE: Final[tuple[type[Exception], ...]] = (EarnestError, *DATABASE_ERROR)
 FINDINGS_MAX: Final = 100
+VERIFIED_FORMAT: Final = "earnest-verified-v1"
+VERIFIED_BYTES_MAX: Final = 65_536
 PASSING: Final = frozenset({"database_too_new", "database_too_old"})
 """Refusals that are about the program, not the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """A head under which every fact was in order, and where the audit log ended, intact."""
+
+    seal: Seal
+    log: LogPosition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +72,25 @@ class KnownLine(NamedTuple):
     """By whom it was removed, with all lines before it."""
 
 
+def read_verified(path: Path) -> Verified | None:
+    """What was noted; None for nothing, or for what contradicts itself: then everything is verified."""
+    try:
+        with path.open("rb") as file:
+            noted = json.loads(file.read(VERIFIED_BYTES_MAX))
+        if noted["format"] == VERIFIED_FORMAT:
+            return Verified(seal=seal_in(noted["seal"]), log=LogPosition(**noted["log"]))
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        pass
+    return None
+
+
+def note_verified(path: Path, verified: Verified) -> None:
+    """Put it there. That nothing can be written is no fault: the next verification then reads more."""
+    seal = fact_of(verified.seal, 0).body
+    with suppress(OSError):
+        put_file(path, canonical_bytes({"format": VERIFIED_FORMAT, "seal": seal, "log": asdict(verified.log)}))
+
+
 def check_journal(books: Books, audit_log: Path, since: Verified | None = None) -> JournalReport:
     """Recompute the journal, or what came after `since`, and hold it against every head that the auditor has seen.
 
@@ -62,17 +99,14 @@ def check_journal(books: Books, audit_log: Path, since: Verified | None = None) 
     """
     is_told = since is not None and has_position(audit_log, since.log)
     after = since.log if since is not None and is_told else LogPosition()
-    heads = [Head(size=size, root=bytes.fromhex(root)) for size, root in _heads(audit_log, after)]
+    seen = heads_in(audit_log, after) if has_log(audit_log) else ()
+    heads = [Head(size=size, root=bytes.fromhex(root)) for size, root in seen]
     faults = wal_faults(books) if isinstance(books, Path) else ()  # before anything opens them
     found = [JournalFinding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=fault) for fault in faults]
     try:
-        pool = ReadPool.open_reader(books)
-        try:
-            return report_of(
-                found, pool.read_sync(lambda reader: verify_journal(reader, heads, since.seal if since else None))
-            )
-        finally:
-            pool.close()
+        with closing(ReadPool.open_reader(books)) as pool:
+            rest = pool.read_sync(lambda reader: verify_journal(reader, heads, since.seal if since else None))
+        return report_of(found, rest)
     except UNREADABLE as error:
         code = error.code if isinstance(error, Refused) else ""
         is_empty = isinstance(books, Path) and books.is_file() and books.stat().st_size == 0
@@ -89,15 +123,17 @@ def check_audit_log(log: Path, books: Books, verified: Verified | None = None) -
     Raises `Refused("audit_log_missing")` where nothing knows of any.
     """
     since = verified.log if verified else LogPosition()
-    known = sorted(_known(log, books, verified.seal.head.size if verified else 0))
+    sums = KeptSums(log)
+    known = sorted(_known(log, sums.kept, books, verified.seal.head.size if verified else 0))
     if not has_log(log):
         if not known:
             raise Refused("audit_log_missing", f"there is no audit log at {log}")
         last = known[-1]
         return AuditCheck(end=LogPosition(), vouched=0, torn_bytes=0, findings=(f"{log} is gone: {last.by}",))
-    findings = list(_found_before(log, since, known))
+    findings = list(_found_before(log, sums.kept, since, known))
     since = since if has_position(log, since) else LogPosition()
-    end, vouched, waiting, sums = since, since.lines, _by_line(known), None if since.lines else KeptSums(log)
+    end, vouched, is_whole = since, since.lines, not since.lines
+    waiting = {lines: list(group) for lines, group in groupby(known, attrgetter("lines"))}
     for line in read_lines(log, since):
         found = [] if end.lines else list(_found_removed(log, line, known))
         end = line.end
@@ -108,26 +144,19 @@ def check_audit_log(log: Path, books: Books, verified: Verified | None = None) -
             else:
                 found.append(f"{log} line {one.lines} is not the one that was there: {one.by}")
         findings += found[: FINDINGS_MAX - len(findings)]
-        if sums:
+        if is_whole:
             sums.take(line)
     if known and (known[-1].lines > end.lines or not end.lines):
         findings.append(f"{log} ends with line {end.lines}, lines after it were cut off: {known[-1].by}")
     torn_bytes, fault = _torn(log, end)
     findings += [fault] if fault else []
-    if not findings and sums and sums.are_altered:
+    if not findings and is_whole and sums.are_altered:
         findings.append(f"{log.with_name(SNAPSHOT_NAME)} is not what the log adds up to: delete it, it is made anew")
     return AuditCheck(end=end, vouched=vouched, torn_bytes=torn_bytes, findings=tuple(findings[:FINDINGS_MAX]))
 
 
-def _by_line(known: list[KnownLine]) -> dict[int, list[KnownLine]]:
-    found: dict[int, list[KnownLine]] = {}
-    for one in known:
-        found.setdefault(one.lines, []).append(one)
-    return found
-
-
-def _found_before(log: Path, since: LogPosition, known: list[KnownLine]) -> Iterator[str]:
-    if broken := kept_statistics(log).broken:
+def _found_before(log: Path, kept: LogSnapshot, since: LogPosition, known: list[KnownLine]) -> Iterator[str]:
+    if broken := kept.statistics.broken:
         yield f"{log} was found broken when it was read before: {broken}"
     is_removed = any(one.removed and one.lines >= since.lines for one in known)
     if not has_position(log, since) and not is_removed:
@@ -140,21 +169,14 @@ def _found_removed(log: Path, first: CheckedLine, known: list[KnownLine]) -> Ite
         yield f"{log} begins with line {first.lines}, and no fact says that those before it were removed"
 
 
-def _heads(audit_log: Path, after: LogPosition) -> Iterator[tuple[int, str]]:
-    return heads_in(audit_log, after) if has_log(audit_log) else iter(())
-
-
-def _known(log: Path, books: Books, after_seq: int) -> Iterator[KnownLine]:
+def _known(log: Path, kept: LogSnapshot, books: Books, after_seq: int) -> Iterator[KnownLine]:
     """The lines that facts after `after_seq` and the kept statistics know; books that cannot be read know none."""
-    end = kept_end(log)
-    if end is not None and end.lines:
+    end = kept.end
+    if end.lines:
         yield KnownLine(end.lines, end.head, f"{log.with_name(SNAPSHOT_NAME)} counts {end.lines} lines")
     try:
-        pool = ReadPool.open_reader(books)
-        try:
+        with closing(ReadPool.open_reader(books)) as pool:
             yield from pool.read_sync(partial(_witnesses, log=name_of(log), after_seq=after_seq))
-        finally:
-            pool.close()
     except UNREADABLE:
         return  # `earnest journal verify` says why
 

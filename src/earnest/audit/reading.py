@@ -3,30 +3,16 @@
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from earnest.audit.event import LINE_BYTES_MAX, LogEvent, LogPosition, decode_line
 from earnest.audit.files import opened
 from earnest.foundation.errors import EarnestError
+from earnest.foundation.instants import rfc3339
 
 BLOCK_BYTES: Final = 64 * 1024
 _HEAD_MARK: Final = b'"kind":"TreeHead"'
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogCheck:
-    """What reading a whole log showed. `broken_line` counts from 1 and is None if the chain holds.
-
-    `end` is the last line that holds. Lines cut off the end leave an unbroken chain: compare `end` with a head that
-    was written down elsewhere. `torn_bytes` of an unfinished last line are no break.
-    """
-
-    end: LogPosition
-    broken_line: int | None = None
-    reason: str = ""
-    torn_bytes: int = 0
 
 
 class CheckedLine(NamedTuple):
@@ -79,19 +65,6 @@ def read_lines(path: Path, start: LogPosition | None = None) -> Iterator[Checked
                 if raw:
                     yield CheckedLine(None, "something stands after it", offset_bytes, lines, head)
                 offset_bytes = 0
-
-
-def verify_log(path: Path) -> LogCheck:
-    """Read a log from line 1 to its last or to the first that is broken. Raises as `read_lines` does."""
-    end = LogPosition()
-    for line in read_lines(path):
-        if line.fault or line.lines != end.lines + 1:
-            return LogCheck(end=end, broken_line=end.lines + 1, reason=line.fault or "the lines before it are gone")
-        end = line.end
-    torn_bytes = len(unfinished(path, end))
-    if torn_bytes >= LINE_BYTES_MAX:
-        return LogCheck(end=end, broken_line=end.lines + 1, reason="it is longer than any line", torn_bytes=torn_bytes)
-    return LogCheck(end=end, torn_bytes=torn_bytes)
 
 
 def unfinished(path: Path, end: LogPosition) -> bytes:
@@ -154,7 +127,10 @@ def position_before(path: Path, mark: bytes, number: int) -> LogPosition:
 
 
 def _before(file: IO[bytes], mark: bytes, number: int) -> tuple[int, int]:
-    """The end of a line after which there are so many marks, 0 for the beginning, and how many there are."""
+    """The end of a line after which there are so many marks, 0 for the beginning, and how many there are.
+
+    The file stands there then.
+    """
     at, found = file.seek(0, os.SEEK_END), 0
     while at and found < number:
         size = min(at, BLOCK_BYTES)
@@ -162,6 +138,27 @@ def _before(file: IO[bytes], mark: bytes, number: int) -> tuple[int, int]:
         found += file.read(size).count(mark)
     file.seek(at)
     return (at + len(file.readline()) if at else 0), found
+
+
+def newest_lines(path: Path, number: int) -> list[bytes]:
+    """The last `number` whole lines, oldest first; fewer if there are fewer. None of them is checked."""
+    with opened(path) as log:
+        lines: list[bytes] = []
+        for file in log.newest_first():
+            _before(file, b"\n", number - len(lines) + 1)  # one more: it begins within a line
+            text = file.read()
+            lines = text[: text.rfind(b"\n") + 1].splitlines()[len(lines) - number :] + lines
+            if len(lines) >= number:
+                break
+    return lines
+
+
+def summary(line: bytes) -> str:
+    """A line for people. Raises `ValueError` if it was changed."""
+    event = decode_line(line).event
+    told = "  ".join(f"{name}={value}" for name, value in event.fields.items())
+    marks = "".join(f"  [{mark}]" for mark in (event.violation, "repeat" if event.repeat else "") if mark)
+    return f"{event.seq}  {rfc3339(event.at_ms)}  {event.sender:<10} {event.kind:<16} {event.id}  {told}{marks}"
 
 
 def last_position(path: Path) -> LogPosition:

@@ -1,7 +1,7 @@
 """The operator's report on a window of time. (seed R6: AuditReport)"""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -9,6 +9,7 @@ from earnest.audit.event import LogPosition
 from earnest.audit.statistics import AuditFinding, FindingCode, Statistics, silent_runs
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.instants import rfc3339
+from earnest.foundation.shapes import to_json
 
 _TOLERANCE: Final = 1e-9
 """A gradient computed to 0.0999…9 is one of 0.1."""
@@ -79,6 +80,11 @@ class AuditReport:
     tool_health: ToolHealth
     log: LogPosition
 
+    @property
+    def has_findings(self) -> bool:
+        """True where somebody should hear of it without asking."""
+        return bool(self.boundary_violations or self.drift_alerts or self.anomalies or self.unlisted_findings)
+
 
 def trend_of(gradient: float, epsilon: float) -> RunTrend:
     """Falling loss of quality is improvement; less than `epsilon` either way is none."""
@@ -122,21 +128,7 @@ def report_of(
 
 def report_json(report: AuditReport) -> JsonObject:
     """The report as JSON, by the names of its fields."""
-    return {
-        "trigger": report.trigger,
-        "window_start": rfc3339(report.window_start_ms),
-        "window_start_ms": report.window_start_ms,
-        "window_end_ms": report.window_end_ms,
-        "tasks_observed": report.tasks_observed,
-        "total_corrections": report.total_corrections,
-        "gap_trends": [asdict(trend) for trend in report.gap_trends],
-        "boundary_violations": [asdict(finding) for finding in report.boundary_violations],
-        "drift_alerts": [asdict(finding) for finding in report.drift_alerts],
-        "anomalies": [asdict(finding) for finding in report.anomalies],
-        "unlisted_findings": report.unlisted_findings,
-        "tool_health": asdict(report.tool_health),
-        "log": asdict(report.log),
-    }
+    return {"trigger": report.trigger, "window_start": rfc3339(report.window_start_ms), **to_json(report)}
 
 
 def report_lines(report: AuditReport) -> list[str]:

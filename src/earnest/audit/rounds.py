@@ -1,7 +1,7 @@
 """What the log says about each run's rounds: the data from which the solver's constants are calibrated."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from earnest.audit.event import LogEvent, Scalar
@@ -47,7 +47,8 @@ class _Open:
     time_budget_ms: int = 0
     specified_ms: int = 0
     downtime_ms: int = 0
-    pending: LoggedRound | None = None
+    pending: tuple[int, bool, bool | None] | None = None
+    """Of a round that waits for R7: how much time had passed, and `accepted` and `objected` of it."""
     rounds: list[LoggedRound] = field(default_factory=list)
 
 
@@ -77,22 +78,17 @@ def _follow(run: _Open, event: LogEvent) -> None:
         case "RunResumed":
             run.downtime_ms += int(_number(fields.get("downtime_ms"))) if run.specified_ms else 0
         case "ReplanRequest" | "OutcomeSummary":
-            run.pending = LoggedRound(
-                distance=0.0,
-                implausibility=0.0,
-                resource=0.0,
-                elapsed_ms=_elapsed_ms(run, event),
-                directive="",
-                accepted=event.kind == "OutcomeSummary",
-                objected=_objected(event),
-            )
+            run.pending = _elapsed_ms(run, event), event.kind == "OutcomeSummary", _objected(event)
         case "PlanDirective" | "FinalResult" if run.pending is not None and len(run.rounds) < ROUNDS_MAX:
-            decided = replace(
-                run.pending,
+            elapsed_ms, accepted, objected = run.pending
+            decided = LoggedRound(
                 distance=_number(fields.get("D")),
                 implausibility=_number(fields.get("P")),
                 resource=_number(fields.get("Omega")),
+                elapsed_ms=elapsed_ms,
                 directive=str(fields.get("directive", "")),
+                accepted=accepted,
+                objected=objected,
             )
             run.rounds.append(decided)
             run.pending = None

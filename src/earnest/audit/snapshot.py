@@ -1,5 +1,6 @@
-"""The log's sums when it was last read, so that a report reads only what came since."""
+"""What is kept beside the log: its sums when it was last read, so that a report reads only what came since; reports."""
 
+import json
 import logging
 import os
 from dataclasses import dataclass, field
@@ -11,11 +12,14 @@ from pydantic import TypeAdapter
 
 from earnest.audit.event import LogPosition
 from earnest.audit.reading import CheckedLine, has_position, read_lines
-from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
+from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_json, report_of
 from earnest.audit.statistics import Statistics, fold
 
 SNAPSHOT_NAME: Final = "audit_stats.json"
 SNAPSHOT_BYTES_MAX: Final = 256 * 1024 * 1024
+REPORTS_NAME: Final = "reports.jsonl"
+REPORTS_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Then the file is put aside as `reports.jsonl.1`, in the place of the one before."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -82,14 +86,15 @@ def keep_snapshot(log_path: Path, snapshot: LogSnapshot) -> None:
         _log.warning("audit statistics were not kept: %s", error)
 
 
-def kept_end(log_path: Path) -> LogPosition | None:
-    """The line that the kept statistics reached; None if there are none."""
-    return _load(log_path).end if log_path.with_name(SNAPSHOT_NAME).exists() else None
-
-
-def kept_statistics(log_path: Path) -> Statistics:
-    """The statistics that were kept; empty ones if there are none."""
-    return _load(log_path).statistics
+def keep_report(log_path: Path, report: AuditReport) -> None:
+    """Append a periodic report, one JSON object a line, to its file (mode 0600). Raises `OSError`."""
+    path = log_path.with_name(REPORTS_NAME)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "ab") as file:
+        file.write(f"{json.dumps(report_json(report))}\n".encode())
+        is_full = file.tell() > REPORTS_BYTES_MAX
+    if is_full:
+        path.replace(path.with_name(f"{REPORTS_NAME}.1"))
 
 
 class KeptSums:
@@ -97,21 +102,22 @@ class KeptSums:
 
     def __init__(self, log_path: Path) -> None:
         path = log_path.with_name(SNAPSHOT_NAME)
-        self._kept, self._anew = _load(log_path), Statistics()
-        self._is_damaged = not self._kept.end.lines and path.exists() and bool(path.stat().st_size)
+        self.kept: Final = _load(log_path)
+        self._anew = Statistics()
+        self._is_damaged = not self.kept.end.lines and path.exists() and bool(path.stat().st_size)
         self._knows_first: bool | None = None
 
     def take(self, line: CheckedLine) -> None:
         """The next line."""
         if self._knows_first is None:
             self._knows_first = line.lines <= 1  # else lines that they count were removed
-        if self._knows_first and line.event is not None and line.lines <= self._kept.end.lines:
+        if self._knows_first and line.event is not None and line.lines <= self.kept.end.lines:
             fold(self._anew, line.event)
 
     @property
     def are_altered(self) -> bool:
         """True if there are such statistics, and they are not those of the lines that were taken."""
-        return self._is_damaged or (self._knows_first is not False and self._anew != self._kept.statistics)
+        return self._is_damaged or (self._knows_first is not False and self._anew != self.kept.statistics)
 
 
 def _load(log_path: Path) -> LogSnapshot:

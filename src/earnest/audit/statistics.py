@@ -110,6 +110,7 @@ class OpenRun:
     budget: dict[str, int] = field(default_factory=dict)
     message_ids: set[str] = field(default_factory=set)
     ids_complete: bool = True
+    """False once not every message id is known any more."""
     corrections: int = 0
     """Since the last replan."""
     gap: RunGap | None = None
@@ -167,18 +168,6 @@ def fold(statistics: Statistics, event: LogEvent) -> None:
         run.ids_complete = False
     if not event.repeat and event.violation != Violation.FOREIGN_SENDER:
         _count(statistics, run, event)
-
-
-def has_seen(statistics: Statistics, run_id: str, message_id: str) -> bool:
-    """True if a message with this id is already counted in that run."""
-    run = statistics.runs.get(run_id)
-    return run is not None and message_id in run.message_ids
-
-
-def has_forgotten(statistics: Statistics, run_id: str) -> bool:
-    """True if not every message id of this open run is known any more."""
-    run = statistics.runs.get(run_id)
-    return run is not None and not run.ids_complete
 
 
 def knows_cause(statistics: Statistics, run_id: str, causation_id: str | None) -> bool:

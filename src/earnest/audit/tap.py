@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from earnest.audit.boundary import ROOT_KINDS, violation_of
+from earnest.audit.boundary import violation_of
 from earnest.audit.event import LogEvent, LogPosition, Note, Scalar, plain
 from earnest.audit.fields import select_fields
 from earnest.audit.log import AuditLog
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
 from earnest.audit.snapshot import LogSnapshot, keep_snapshot, take_snapshot
-from earnest.audit.statistics import PLACE, fold, has_forgotten, has_seen, knows_cause
+from earnest.audit.statistics import PLACE, fold, knows_cause
 from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.bus.wire import HeardEnvelope
 from earnest.effects.ground.clock import Clock
@@ -40,7 +40,6 @@ class Auditor:
         encode: Callable[[object], JsonObject],
         senders: Mapping[str, frozenset[str]],
         on_report: Callable[[AuditReport], None],
-        roots: frozenset[str] = ROOT_KINDS,
         settings: AuditSettings | None = None,
     ) -> None:
         self._bus = bus
@@ -48,7 +47,6 @@ class Auditor:
         self._clock = clock
         self._encode = encode
         self._senders = senders
-        self._roots = roots
         self._on_report = on_report
         self._settings = settings or AuditSettings()
         with log.held(clock.now_ms()):
@@ -123,7 +121,9 @@ class Auditor:
         kind = envelope.kind if envelope.kind.isidentifier() else UNNAMED_KIND
         run_id, message_id, sender = plain(envelope.run_id), plain(envelope.id), plain(envelope.sender)
         cause = None if envelope.causation_id is None else plain(envelope.causation_id)
-        seen = has_seen(self._statistics, run_id, message_id)
+        run = self._statistics.runs.get(run_id)
+        seen = run is not None and message_id in run.message_ids
+        has_forgotten = run is not None and not run.ids_complete
         violation = (
             None
             if seen
@@ -132,7 +132,6 @@ class Auditor:
                 sender=sender,
                 cause_known=knows_cause(self._statistics, run_id, cause),
                 senders=self._senders,
-                roots=self._roots,
             )
         )
         digest, fields = self._read_payload(kind, envelope.payload)
@@ -149,7 +148,7 @@ class Auditor:
             digest,
             fields,
             violation or "",
-            seen or (envelope.replayed and has_forgotten(self._statistics, run_id)),
+            seen or (envelope.replayed and has_forgotten),
         )
 
     def _read_payload(self, kind: str, payload: object) -> tuple[str, dict[str, Scalar]]:

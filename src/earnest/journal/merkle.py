@@ -62,14 +62,6 @@ class Frontier:
         return Frontier(self.size, self._roots)
 
 
-def tree_root(leaves: Iterable[bytes]) -> bytes:
-    """The Merkle tree hash of leaf hashes (§2.1.1)."""
-    frontier = Frontier()
-    for leaf in leaves:
-        frontier.append(leaf)
-    return frontier.root()
-
-
 def inclusion_proof(index: int, size: int, root_of: RootOf) -> tuple[bytes, ...]:
     """The path from leaf `index`, from 0, to the root of `size` leaves, lowest first (§2.1.3.1).
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.journal.heads import Head
+from earnest.journal.merkle import verify_consistency
 from earnest.journal.signing import LOG, WITNESS, PrivateKey, PublicKey, strict_base64
 
 NOTE_CHARACTERS_MAX: Final = 64 * 1024
@@ -16,6 +17,7 @@ _DASH: Final = "— "
 _TIME_BYTES: Final = 8
 _SIGNATURE_BYTES: Final = 64
 _ID_BYTES: Final = 4
+_GROWTH: Final = "the log"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +134,7 @@ def checkpoint_flaws(
     mine = [one for one in logs if one.type == LOG and one.name == checkpoint.origin]
     if not mine:
         flaws.append(Flaw(where="checkpoint line 1", why=f"no given key is of the log {checkpoint.origin[:80]!r}"))
-    elif not any(_is_signed(checkpoint, key) for key in mine):
+    elif not any(line.is_of(key) and _is_true(checkpoint, line, key) for key in mine for line in checkpoint.signatures):
         flaws.append(Flaw(where="checkpoint", why="the log's key did not sign it"))
     for number, line in enumerate(checkpoint.signatures, 5):
         if any(line.is_of(key) and not _is_true(checkpoint, line, key) for key in (*logs, *witnesses)):
@@ -143,6 +145,30 @@ def checkpoint_flaws(
         if not any(line.is_of(key) for line in checkpoint.signatures)
     ]
     return flaws
+
+
+def growth_flaws(key: PublicKey, old: Checkpoint, now: Checkpoint, proof: Sequence[bytes]) -> list[Flaw]:
+    """Why `now` is no later state of the log that a witness saw as `old`, signed by `key`; empty if it is one.
+
+    Both checkpoints are signed by the log, so that two which contradict each other are evidence for anybody.
+    """
+    if flaws := checkpoint_flaws(now, [key]):
+        return flaws
+    if now.origin != old.origin:
+        return [Flaw(where=_GROWTH, why=f"its origin was {old.origin} and is {now.origin}")]
+    if now.head.size < old.head.size:
+        return [Flaw(where=_GROWTH, why=f"it went back from {old.head.size} facts to {now.head.size}")]
+    is_grown = verify_consistency(
+        first=old.head.size,
+        first_root=old.head.root,
+        second=now.head.size,
+        second_root=now.head.root,
+        proof=proof,
+    )
+    if not is_grown:
+        why = f"it forked: the first {old.head.size} of its {now.head.size} facts are not those that were seen"
+        return [Flaw(where=_GROWTH, why=why)]
+    return []
 
 
 def cosigned_by(checkpoint: Checkpoint, witnesses: Sequence[PublicKey]) -> tuple[Cosigned, ...]:
@@ -159,10 +185,6 @@ def _signatures(lines: Sequence[str]) -> tuple[Signature, ...]:
     if not 0 < len(lines) <= SIGNATURES_MAX:
         raise ValueError(f"a note has 1 to {SIGNATURES_MAX} signatures")
     return tuple(read_signature(line, number) for number, line in enumerate(lines, 5))
-
-
-def _is_signed(checkpoint: Checkpoint, key: PublicKey) -> bool:
-    return any(line.is_of(key) and _is_true(checkpoint, line, key) for line in checkpoint.signatures)
 
 
 def _is_true(checkpoint: Checkpoint, line: Signature, key: PublicKey) -> bool:

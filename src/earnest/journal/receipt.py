@@ -7,6 +7,7 @@ envelope and nothing beside it, and can be checked with the log's public key alo
 
 import base64
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -180,13 +181,9 @@ def _statement_flaws(
 def _subject_flaws(subjects: Sequence[Any]) -> Iterator[Flaw]:
     for number, one in enumerate(subjects):
         match one:
-            case {"name": str(), "digest": {"sha256": str(digest)}} if _is_digest(digest):
+            case {"name": str(), "digest": {"sha256": str(digest)}} if re.fullmatch("[0-9a-f]{64}", digest):
                 continue
         yield Flaw(where=f"payload.subject[{number}]", why="it is not a name with a SHA-256 digest")
-
-
-def _is_digest(text: str) -> bool:
-    return len(text) == 64 and all(character in "0123456789abcdef" for character in text)
 
 
 def _place_flaws(places: Sequence[Any], checkpoint: Checkpoint) -> Iterator[Flaw]:

@@ -215,7 +215,8 @@ class _Walk:
         shift = next((shift for shift in near if shift and fact.leaf_as(fact.seq - shift) == fact.leaf), 0)
         self._shift = shift
         if shift:
-            self.find(What.MOVED, fact.seq, fact.seq, f"recorded under a number {abs(shift)} {_direction(shift)}")
+            direction = "lower" if shift > 0 else "higher"
+            self.find(What.MOVED, fact.seq, fact.seq, f"recorded under a number {abs(shift)} {direction}")
             return True
         if len(self._altered) < SWAPS_MAX:
             self._altered.append(fact.seq)
@@ -258,7 +259,3 @@ class _Walk:
                 detail = f"a head from elsewhere, of {head.size} facts, has another root"
                 self.find(What.CONTRADICTED, self._vouched_size + 1, head.size, detail)
                 self._contradicted = True
-
-
-def _direction(shift: int) -> str:
-    return "lower" if shift > 0 else "higher"

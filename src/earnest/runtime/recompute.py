@@ -18,8 +18,7 @@ from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.hands.scratch import scratch
 from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact
-from earnest.market.capabilities.sealed_trial import opened_trial
-from earnest.market.reviews.sealed import opened
+from earnest.market.sealed import opened_review, opened_trial
 from earnest.market.service import REVIEWS, TRIALS
 from earnest.runtime.books import PROJECTIONS, TABLES
 from earnest.runtime.desk import altered_replies
@@ -90,7 +89,7 @@ def _beside(kept: BooksReader) -> Iterator[str]:
     yield from (f"replies {reply_id}: it is not the answer that was given" for reply_id in altered_replies(kept))
     sealed: tuple[tuple[Iterator[Any], Callable[[BooksReader, Any], object]], ...] = (
         (TRIALS.where(kept, "state = 'running'"), opened_trial),
-        (REVIEWS.where(kept, "published_at_ms IS NULL"), opened),
+        (REVIEWS.where(kept, "published_at_ms IS NULL"), opened_review),
     )
     for rows, look in sealed:
         for row in rows:

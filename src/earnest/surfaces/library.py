@@ -146,7 +146,7 @@ class Run:
     """The same for programs without an event loop."""
 
     async def _perform(self, act: "Callable[[Edits], Coroutine[Any, Any, tuple[EditPart, ...]]]") -> tuple[Path, ...]:
-        from earnest.app.editing import open_edits  # noqa: PLC0415
+        from earnest.app.own_runs import open_edits  # noqa: PLC0415
 
         async with open_edits(_settings(self.home)) as edits:
             return tuple(part.path for part in await act(edits))

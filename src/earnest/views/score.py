@@ -7,11 +7,10 @@ from typing import Any, Final
 from earnest.accountability.asking import AskedTask
 from earnest.accountability.days import TARGET_MIN, Day, date_of, day_id
 from earnest.accountability.heartbeat import Heartbeat
-from earnest.accountability.interval import interval_s
 from earnest.accountability.points import POINTS
 from earnest.accountability.rows import AGREEMENTS, DAYS, HEARTBEATS
 from earnest.accountability.score import Score, subject_of
-from earnest.accountability.tiers import ends_when
+from earnest.accountability.tiers import ends_when, interval_s
 from earnest.accountability.verdicts import TaskVerdict, asked_in, verdicts_in
 from earnest.client import payloads_scores as shown
 from earnest.effects.ground.storage.reader import BooksReader

@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from earnest.app.electing import elected
 from earnest.app.server import kept_up
-from earnest.app.server_work import TIMERS
+from earnest.app.server_work import TIMERS, elected
 from earnest.audit.following import HeardBus
 from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.ground.bus.local import LocalBus

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from earnest.app.practice import practising
+from earnest.app.market import practising
 from earnest.app.settings import Settings
 from earnest.effects.ground.clock import VirtualClock
 from earnest.runtime.market.market import Market

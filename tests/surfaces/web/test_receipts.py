@@ -10,11 +10,10 @@ import pytest
 
 from earnest.effects.ground.clock import VirtualClock
 from earnest.foundation.errors import Broken, Refused
-from earnest.journal.notes import cosign, read_checkpoint, with_signatures
+from earnest.journal.notes import cosign, growth_flaws, read_checkpoint, with_signatures
 from earnest.journal.receipt import check_receipt
 from earnest.journal.service import Sealer
 from earnest.journal.signing import WITNESS, PrivateKey
-from earnest.journal.witnessing import Seen, growth_flaws
 from earnest.runtime.market.periods import open_first_period
 from earnest.runtime.replaying import replayed_claim
 from earnest.verification.replay import ReplayAgreement
@@ -178,22 +177,20 @@ async def test_a_witness_sees_that_the_log_grew_and_that_it_forked(site: Site, t
     await site.register("ann")
     await seal(site)
     first = read_checkpoint((await site.client.get("/checkpoint")).text)
-    seen = Seen(key=LOG_KEY.public, checkpoint=first)
     await site.register("bob")
     await seal(site)
     second = read_checkpoint((await site.client.get("/checkpoint")).text)
-    assert growth_flaws(seen, second, await proof(site, first.head.size)) == []
-    seen = Seen(key=LOG_KEY.public, checkpoint=second)
-    assert "went back" in str(growth_flaws(seen, first, [])[0])
+    assert growth_flaws(LOG_KEY.public, first, second, await proof(site, first.head.size)) == []
+    assert "went back" in str(growth_flaws(LOG_KEY.public, second, first, [])[0])
     _forge(tmp_path / "books.sqlite")
     forked = read_checkpoint((await site.client.get("/checkpoint")).text)
     assert forked.head.size == second.head.size
     assert forked.head.root != second.head.root
-    assert "it forked" in str(growth_flaws(seen, forked, await proof(site, second.head.size))[0])
+    assert "it forked" in str(growth_flaws(LOG_KEY.public, second, forked, await proof(site, second.head.size))[0])
     await site.register("cat")
     await seal(site)
     grown = read_checkpoint((await site.client.get("/checkpoint")).text)
-    assert "it forked" in str(growth_flaws(seen, grown, await proof(site, second.head.size))[0])
+    assert "it forked" in str(growth_flaws(LOG_KEY.public, second, grown, await proof(site, second.head.size))[0])
 
 
 def _forge(path: Path) -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from earnest.app.judges import JudgeSettings, judges_for, read_judge
+from earnest.app.judging_settings import JudgeSettings, read_judge
+from earnest.app.verifiers import judges_for
 from earnest.effects.ground.clock import SeededChance, VirtualClock
 
 URL = "http://127.0.0.1:11434/v1"

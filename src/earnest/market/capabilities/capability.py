@@ -1,7 +1,7 @@
 """What an agent says that it can do, and what it has shown."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 from earnest.client.payloads import Capability as CapabilityShown
@@ -69,14 +69,9 @@ def declared(capability_id: str, account_id: str, form: CapabilityForm, now_ms: 
     return Capability(
         id=capability_id,
         account_id=account_id,
-        category=form.category,
-        task_class=form.task_class,
         state=CapabilityState.DECLARED,
         declared_at_ms=now_ms,
-        availability=form.availability,
-        floor_micro=form.floor_micro,
-        currency=form.currency,
-        model_fingerprint=form.model_fingerprint,
+        **asdict(form),
     )
 
 
@@ -88,13 +83,7 @@ def edited(capability: Capability, form: CapabilityForm, now_ms: int) -> Capabil
     """
     if (form.category, form.task_class) != (capability.category, capability.task_class):
         raise Refused("validation", "category and task_class stay: declare another capability for other work")
-    after = replace(
-        capability,
-        availability=form.availability,
-        floor_micro=form.floor_micro,
-        currency=form.currency,
-        model_fingerprint=form.model_fingerprint,
-    )
+    after = replace(capability, **asdict(form))
     if after == capability:
         return capability
     after = replace(after, revision=capability.revision + 1)

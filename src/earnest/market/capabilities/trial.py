@@ -12,9 +12,9 @@ from earnest.client.payloads import Trial as TrialShown
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, canonical_text
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.instants import rfc3339_s
+from earnest.foundation.shapes import to_json
 from earnest.market.capabilities.capability import Capability, CapabilityState, Trial
-from earnest.market.capabilities.generators.draws import Draws
-from earnest.market.capabilities.generators.generator import Generator, is_same
+from earnest.market.capabilities.generators.generator import Draws, Generator, is_same
 from earnest.market.capabilities.generators.registry import GENERATORS, generators_for
 from earnest.market.terms import DAY_S, Terms
 
@@ -44,15 +44,6 @@ class Secret:
         key = canonical_bytes(self.answer_key)
         parts = (self.seed.encode(), key, self.grader_version.encode(), self.salt.encode())
         return "sha256:" + hashlib.sha256(b"\n".join(parts)).hexdigest()
-
-    def to_json(self) -> JsonObject:
-        """As it is revealed."""
-        return {
-            "seed": self.seed,
-            "answer_key": self.answer_key,
-            "grader_version": self.grader_version,
-            "salt": self.salt,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +133,7 @@ def unsealed(trial: Trial, seed: str, salt: str) -> Trial:
     secret = Secret(seed=seed, answer_key=key, grader_version=generator.version, salt=salt)
     if secret.commitment != trial.commitment:
         raise Broken(f"what {trial.id} would reveal is not what it had committed to")
-    return replace(trial, secret=canonical_text(secret.to_json()))
+    return replace(trial, secret=canonical_text(to_json(secret)))
 
 
 def answered(trial: Trial, answer: JsonValue, now_ms: int) -> Trial:

@@ -235,6 +235,7 @@ def spoken(dispute: Dispute, author: str, now_ms: int) -> Dispute:
     respondent_said = dispute.respondent_statements + (not is_raiser)
     if max(raiser_said, respondent_said) > STATEMENTS_MAX:
         raise Refused("limit_reached", f"each side has {STATEMENTS_MAX} statements")
+    other: Literal["raiser", "respondent"] = "respondent" if is_raiser else "raiser"
     respond_by_ms = max(dispute.respond_by_ms or 0, now_ms + ANSWER_MS)
     said = replace(
         dispute,
@@ -245,17 +246,11 @@ def spoken(dispute: Dispute, author: str, now_ms: int) -> Dispute:
         respondent_unread=dispute.respondent_unread + is_raiser,
         last_message_at_ms=now_ms,
         respond_by_ms=min(respond_by_ms, dispute.hard_limit_ms),
-        awaiting=_awaited(is_raiser=is_raiser, raiser_said=raiser_said, respondent_said=respondent_said),
+        awaiting=other if (respondent_said if is_raiser else raiser_said) < STATEMENTS_MAX else "",
     )
     if raiser_said == respondent_said == STATEMENTS_MAX:
         return evidence_ended(said)
     return with_wake(said)
-
-
-def _awaited(*, is_raiser: bool, raiser_said: int, respondent_said: int) -> Literal["", "raiser", "respondent"]:
-    if is_raiser:
-        return "respondent" if respondent_said < STATEMENTS_MAX else ""
-    return "raiser" if raiser_said < STATEMENTS_MAX else ""
 
 
 def evidence_ended(dispute: Dispute) -> Dispute:

@@ -8,12 +8,14 @@ from typing import Final
 
 from earnest.foundation.canonical import INTEGER_MAX, canonical_text
 from earnest.foundation.errors import Refused
+from earnest.foundation.shapes import to_json
 from earnest.ledger.transfer import Chain
 from earnest.market import settlement
 from earnest.market.claims.claim import Claim
 from earnest.market.claims.deadlines import with_wake as with_claim_wake
 from earnest.market.claims.freezing import frozen
 from earnest.market.disputes.dispute import (
+    SECOND_MS,
     Dispute,
     DisputeEvent,
     DisputeState,
@@ -27,7 +29,6 @@ from earnest.verification.verdict import Answer
 
 CLOCK: Final = "clock"
 REASON_CHARACTERS_MAX: Final = 5_000
-SECOND_MS: Final = 1_000
 
 
 class For(StrEnum):
@@ -64,16 +65,8 @@ class Vote:
 
 def ruling_text(ruling: Ruling) -> str:
     """The ruling as it is kept: JSON {for, seller_micro, buyer_micro, criteria, reason, by, round}."""
-    form = {
-        "for": ruling.in_favour.value,
-        "seller_micro": ruling.seller_micro,
-        "buyer_micro": ruling.buyer_micro,
-        "criteria": list(ruling.criteria),
-        "reason": ruling.reason,
-        "by": ruling.by,
-        "round": ruling.round,
-    }
-    return canonical_text(form)
+    form = dict(to_json(ruling))
+    return canonical_text({"for": form.pop("in_favour"), **form})
 
 
 def read_ruling(text: str) -> Ruling:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from earnest.accountability.agreement import Agreement
 from earnest.accountability.days import Day
-from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.score import Score
+from earnest.accountability.tiers import contract_interval_s
 from earnest.identity.account import Account
 from earnest.ledger.payout import Payout
 from earnest.market.capabilities.capability import Capability, Trial

@@ -8,15 +8,22 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from earnest.accountability.days import begins_at_ms, date_after, date_of
-from earnest.accountability.interval import interval_s
+from earnest.accountability.tiers import interval_s
 from earnest.client import payloads_home as answers
 from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import AccountKind, AccountStatus
 from earnest.market.claims.claim import WORKING
-from earnest.market.homes.cadence import INACTIVE_S, LookPace, answer_within_s, next_check_ms, pace
+from earnest.market.homes.cadence import (
+    INACTIVE_S,
+    HeartbeatHealth,
+    LookPace,
+    answer_within_s,
+    health,
+    next_check_ms,
+    pace,
+)
 from earnest.market.homes.given import HomeInput, Outlook
-from earnest.market.homes.health import HeartbeatHealth, health
 from earnest.market.homes.members import account_member, on_time_until_ms, whole
 from earnest.market.homes.priority import (
     ACTIONS_MAX,

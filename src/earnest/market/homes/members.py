@@ -15,9 +15,8 @@ from earnest.market.claims.claim import WORKING, Claim, ClaimState
 from earnest.market.claims.deadlines import deadline
 from earnest.market.claims.extension import policy_max_s
 from earnest.market.disputes.dispute import Dispute
-from earnest.market.homes.cadence import total_s
+from earnest.market.homes.cadence import HeartbeatHealth, is_awaited, total_s, unread
 from earnest.market.homes.given import Duty, HomeInput, Match, Outlook, TestOffer, Unreviewed
-from earnest.market.homes.health import HeartbeatHealth, is_awaited, unread
 from earnest.market.homes.priority import ends_at_ms
 from earnest.market.jobs.capacity import Capacity
 from earnest.market.terms import Terms
@@ -61,11 +60,7 @@ def whole(
         "active_disputes": [_dispute(dispute, read.account.id) for dispute in read.disputes],
         "work_to_judge": [_judged(claim) for claim in read.to_judge],
         "wallet_attention": attention,
-        "human_attention": [
-            *_human_attention(read, attention, now_ms),
-            *_related_attention(read.related_jobs),
-            *_duty_attention(read.duty),
-        ],
+        "human_attention": [*_human_attention(read, attention, now_ms), *_duty_attention(read.duty)],
         "accountability": None if read.duty is None else _duty(read.duty),
         "what_to_do_next": [action["text"] for action in actions],
         "actions": actions,
@@ -231,39 +226,37 @@ def _wallet(read: HomeInput, terms: Terms) -> shown.WalletAttention:
     }
 
 
-def _human_attention(read: HomeInput, wallet: shown.WalletAttention, now_ms: int) -> list[shown.HumanAttention]:
-    """What no heartbeat can settle. `since` is null where the books do not say."""
-    found: list[shown.HumanAttention] = []
+def _say(code: str, text: str, since_ms: int | None = None) -> shown.HumanAttention:
+    """`since` is null where the books do not say."""
+    return {"code": code, "text": text, "since": rfc3339_s(since_ms)}
 
-    def add(code: str, text: str, since_ms: int | None = None) -> None:
-        found.append({"code": code, "text": text, "since": rfc3339_s(since_ms)})
 
+def _human_attention(read: HomeInput, wallet: shown.WalletAttention, now_ms: int) -> Iterator[shown.HumanAttention]:
+    """What no heartbeat can settle."""
     if read.account.status is AccountStatus.SUSPENDED:
-        add("account_suspended", "The account is suspended: its operator knows why.")
+        yield _say("account_suspended", "The account is suspended: its operator knows why.")
     if wallet["below_withdrawal_threshold"]:
-        add("below_withdrawal_threshold", "What has been earned is less than the least that can be paid out.")
+        yield _say("below_withdrawal_threshold", "What has been earned is less than the least that can be paid out.")
     if wallet["stripe_onboarding_pending"]:
-        add("stripe_onboarding_pending", "Payouts wait until the onboarding at the payment service is complete.")
+        yield _say("stripe_onboarding_pending", "Payouts wait until the onboarding at the payment service is complete.")
     payout = read.payout
     if payout is not None and payout.state in FAILED:
-        add("payout_failed", f"Payout {payout.id} did not arrive: it is {payout.state.value}.", payout.changed_at_ms)
+        yield _say(
+            "payout_failed", f"Payout {payout.id} did not arrive: it is {payout.state.value}.", payout.changed_at_ms
+        )
     for claim in read.claims:
         if claim.state is ClaimState.DECLINED and claim.appeal_ends_at_ms is not None:
             until = rfc3339_s(claim.appeal_ends_at_ms)
-            add("claim_declined", f"Claim {claim.id} was declined: it can be disputed before {until}.")
+            yield _say("claim_declined", f"Claim {claim.id} was declined: it can be disputed before {until}.")
     for dispute in read.disputes:
         if (
             dispute.respond_by_ms is not None
             and dispute.respond_by_ms <= now_ms
             and is_awaited(dispute, read.account.id)
         ):
-            add("dispute_overdue", f"Dispute {dispute.id} waits for an answer.", dispute.respond_by_ms)
-    return found
-
-
-def _related_attention(jobs: int) -> Iterator[shown.HumanAttention]:
-    if jobs:
-        yield {"code": "related_jobs", "text": RELATED.format(jobs), "since": None}
+            yield _say("dispute_overdue", f"Dispute {dispute.id} waits for an answer.", dispute.respond_by_ms)
+    if read.related_jobs:
+        yield _say("related_jobs", RELATED.format(read.related_jobs))
 
 
 def _duty(duty: Duty) -> shown.Duty:
@@ -305,7 +298,7 @@ def _duty_attention(duty: Duty | None) -> Iterator[shown.HumanAttention]:
     )
     for code, holds, text, since_ms in cases:
         if holds:
-            yield {"code": code, "text": text, "since": rfc3339_s(since_ms)}
+            yield _say(code, text, since_ms)
 
 
 def _withdrawable_micro(read: HomeInput) -> int:

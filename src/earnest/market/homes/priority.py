@@ -16,8 +16,7 @@ from earnest.identity.caller import Scope
 from earnest.market.capabilities.capability import Capability, Trial
 from earnest.market.claims.claim import WORKING, Claim, ClaimState
 from earnest.market.disputes.dispute import CLOSED, STATEMENTS_MAX, Dispute, DisputeState
-from earnest.market.homes.cadence import total_s
-from earnest.market.homes.health import is_awaited, unread
+from earnest.market.homes.cadence import is_awaited, total_s, unread
 from earnest.market.jobs.job import Job
 from earnest.market.terms import OWN
 

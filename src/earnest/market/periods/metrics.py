@@ -121,11 +121,40 @@ class Tallying:
 
     def __init__(self, at_work: Mapping[str, str]) -> None:
         self.by_agent: dict[str, Tally] = {}
-        self._desk = _Desk(working=dict(at_work))
+        self._working = dict(at_work)
+        self._switched: set[str] = set()  # claims that somebody left for another: they are left once
 
     def count(self, event: Event) -> None:
         """One more event."""
-        _count(self.by_agent.setdefault(event.agent, Tally()), event, self._desk)
+        tally = self.by_agent.setdefault(event.agent, Tally())
+        match event:
+            case ClaimedTask():
+                tally.tasks_started += 1
+            case Began():
+                if (before := self._working.get(event.agent)) is not None:
+                    tally.tasks_left += before not in self._switched
+                    self._switched.add(before)
+                self._working[event.agent] = event.claim_id
+            case Paused():
+                tally.tasks_left += event.left and event.claim_id not in self._switched
+                if self._working.get(event.agent) == event.claim_id:
+                    del self._working[event.agent]
+            case JudgedWork():
+                tally.passes += event.answer is Answer.VERIFIED
+                tally.rejections += event.answer is Answer.NOT_VERIFIED
+                tally.unclear += event.answer is Answer.UNCLEAR
+            case Approved():
+                tally.approved += 1
+                tally.verified += event.verified
+                tally.since_submission_ms.append(event.since_submission_ms)
+                tally.since_creation_ms.append(event.since_creation_ms)
+            case MoneyMoved():
+                tally.aid_delta_micro += event.amount_micro
+            case Headed():
+                tally.destinations_chosen += 1
+                tally.destinations_changed += event.turned
+            case _:
+                assert_never(event)
 
 
 def metrics_of(tally: Tally, span_ms: int) -> Metrics:
@@ -149,52 +178,3 @@ def durations(spans_ms: list[int]) -> Durations:
     ordered = sorted(spans_ms)
     rank = -(-9 * len(ordered) // 10)
     return Durations(median_s=int(median(ordered)) // SECOND_MS, p90_s=ordered[rank - 1] // SECOND_MS)
-
-
-@dataclass(slots=True, kw_only=True)
-class _Desk:
-    """Which claim each agent is at, and those that somebody left for another: they are left once."""
-
-    working: dict[str, str]
-    switched: set[str] = field(default_factory=set)
-
-
-def _count(tally: Tally, event: Event, desk: _Desk) -> None:
-    match event:
-        case ClaimedTask():
-            tally.tasks_started += 1
-        case Began():
-            if (before := desk.working.get(event.agent)) is not None:
-                tally.tasks_left += before not in desk.switched
-                desk.switched.add(before)
-            desk.working[event.agent] = event.claim_id
-        case Paused():
-            tally.tasks_left += event.left and event.claim_id not in desk.switched
-            if desk.working.get(event.agent) == event.claim_id:
-                del desk.working[event.agent]
-        case JudgedWork():
-            _judge(tally, event.answer)
-        case Approved():
-            tally.approved += 1
-            tally.verified += event.verified
-            tally.since_submission_ms.append(event.since_submission_ms)
-            tally.since_creation_ms.append(event.since_creation_ms)
-        case MoneyMoved():
-            tally.aid_delta_micro += event.amount_micro
-        case Headed():
-            tally.destinations_chosen += 1
-            tally.destinations_changed += event.turned
-        case _:
-            assert_never(event)
-
-
-def _judge(tally: Tally, answer: Answer) -> None:
-    match answer:
-        case Answer.VERIFIED:
-            tally.passes += 1
-        case Answer.NOT_VERIFIED:
-            tally.rejections += 1
-        case Answer.UNCLEAR:
-            tally.unclear += 1
-        case _:
-            assert_never(answer)

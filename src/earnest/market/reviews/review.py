@@ -1,7 +1,7 @@
 """Reviews: what one side thinks of the other, and when anybody may know.
 
 Double-blind (market ruling a.6). Until publication a review's row and its facts hold a commitment and nothing of what
-it says; the content lies sealed apart (`store.py`). Publication puts it into a fact, and so into the row.
+it says; the content lies sealed apart (`market/sealed.py`). Publication puts it into a fact, and so into the row.
 """
 
 from collections.abc import Collection, Mapping

@@ -19,10 +19,9 @@ from earnest.accountability.asking import SECOND_MS, AskedTask, Moment, asked_fo
 from earnest.accountability.days import date_of
 from earnest.accountability.gate import Skip, closed_gate, minute_of
 from earnest.accountability.heartbeat import CheckInState, Heartbeat, is_acknowledgement
-from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.score import Score
 from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, SCORES
-from earnest.accountability.tiers import message_of
+from earnest.accountability.tiers import contract_interval_s, message_of
 from earnest.accountability.verdicts import asked_in, decided_since, kept, verdicts_in
 from earnest.client.payloads_scores import CheckedIn, Diagnostic, Due, TaskAsked
 from earnest.contracts.heartbeat.task import HeartbeatContract

@@ -12,9 +12,8 @@ from typing import Final
 from earnest.accountability.agreement import Agreement, Conclusion, with_conclusions
 from earnest.accountability.asking import SECOND_MS, AskedTask
 from earnest.accountability.heartbeat import CheckInState, Heartbeat
-from earnest.accountability.interval import contract_interval_s
 from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, Booking
-from earnest.accountability.tiers import message_of
+from earnest.accountability.tiers import contract_interval_s, message_of
 from earnest.accountability.verdicts import TaskVerdict, asked_in, complete, feedback, kept
 from earnest.effects.ground.storage.leases import FREE
 from earnest.effects.ground.storage.reader import BooksReader

@@ -11,9 +11,8 @@ from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.homes.cadence import LookPace, next_check_ms
+from earnest.market.homes.cadence import HeartbeatHealth, LookPace, health, next_check_ms
 from earnest.market.homes.given import HomeInput
-from earnest.market.homes.health import HeartbeatHealth, health
 from earnest.market.homes.home import build
 from earnest.market.terms import Terms
 

@@ -17,7 +17,7 @@ from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import AccountKind
 from earnest.identity.presence import Presence
 from earnest.identity.service import ACCOUNTS, PRESENCES
-from earnest.market.homes.health import piles_at_ms, silent_after_s
+from earnest.market.homes.cadence import piles_at_ms, silent_after_s
 from earnest.market.service import DISPUTES
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk, StoryContext

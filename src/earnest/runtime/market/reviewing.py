@@ -12,7 +12,7 @@ from earnest.market.claims.claim import Claim
 from earnest.market.claims.deadlines import with_wake
 from earnest.market.reviews import review as rules
 from earnest.market.reviews.review import Opinion, ReviewRow
-from earnest.market.reviews.sealed import seal, unseal
+from earnest.market.sealed import seal_review, unseal_review
 from earnest.market.service import CLAIMS, REVIEWS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import StoryContext
@@ -35,7 +35,7 @@ def send_review(entry: StoryContext, terms: Terms, claim_id: str, opinion: Opini
     commitment = rules.commitment_of(review, salt)
     row = rules.sent(claim, side, taken, entry.now_ms, terms, review_id=entry.new_id("rev"), commitment=commitment)
     REVIEWS.open(entry.transaction, entry.now_ms, row, touching=(claim.seller, claim.buyer), by_key=entry.me.key_id)
-    seal(entry.transaction, row.id, review, salt)
+    seal_review(entry.transaction, row.id, review, salt)
     after = close_reviews(entry, claim)
     return {
         "review_id": row.id,
@@ -53,7 +53,7 @@ def close_reviews(entry: StoryContext, claim: Claim) -> Claim:
     if not rules.is_ripe(claim, {row.side for row in rows}, entry.now_ms):
         return claim
     for row in rows:
-        opinion, salt = unseal(entry.transaction, row)
+        opinion, salt = unseal_review(entry.transaction, row)
         shown = rules.published(row, opinion, salt, entry.now_ms)
         REVIEWS.change(entry.transaction, entry.now_ms, row, shown, event="published", touching=(row.about, row.author))
     after = with_wake(replace(claim, reviews_published_at_ms=entry.now_ms))

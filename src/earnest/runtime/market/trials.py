@@ -14,9 +14,9 @@ from earnest.ledger import service as ledger
 from earnest.market import settlement
 from earnest.market.capabilities.badge import counted_since_ms
 from earnest.market.capabilities.capability import Capability, Trial
-from earnest.market.capabilities.sealed_trial import SealedTrial, seal_trial, unseal_trial
 from earnest.market.capabilities.trial import answered, begun, check_start, chosen, overdue, trial_id_of, trial_json
 from earnest.market.jobs.related import owner_of
+from earnest.market.sealed import SealedTrial, seal_trial, unseal_trial
 from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.market.terms import DAY_S, Terms
 from earnest.runtime.desk import StoryContext

@@ -41,7 +41,7 @@ def tail(
     """Show the newest lines of the audit log, oldest first."""
     from earnest.app.readers import audit_log  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.audit.tail import newest_lines  # noqa: PLC0415
+    from earnest.audit.reading import newest_lines  # noqa: PLC0415
 
     for line in newest_lines(audit_log(read_settings()), number):
         _show(line, as_json)
@@ -94,8 +94,7 @@ def verify(
     """
     from earnest.app import places  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.audit.journal_check import check_audit_log  # noqa: PLC0415
-    from earnest.audit.verified import read_verified  # noqa: PLC0415
+    from earnest.audit.journal_check import check_audit_log, read_verified  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     settings = read_settings()
@@ -182,7 +181,7 @@ def _show(line: bytes, as_json: bool) -> None:
     import json  # noqa: PLC0415
 
     from earnest.audit.event import decode_line  # noqa: PLC0415
-    from earnest.audit.tail import summary  # noqa: PLC0415
+    from earnest.audit.reading import summary  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     try:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Final
 
 from earnest.audit.event import LogPosition, Note, decode_line
+from earnest.audit.reading import newest_lines
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
 from earnest.audit.snapshot import take_snapshot
 from earnest.audit.statistics import Statistics, fold
-from earnest.audit.tail import newest_lines
 from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.foundation.instants import DAY_MS

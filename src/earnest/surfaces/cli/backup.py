@@ -92,7 +92,7 @@ def restore(
     from earnest.app import places  # noqa: PLC0415
     from earnest.app.artifacts import shelf_in  # noqa: PLC0415
     from earnest.app.judging_settings import books_of  # noqa: PLC0415
-    from earnest.app.migrating import SQLITE, place_of  # noqa: PLC0415
+    from earnest.app.moving import SQLITE, place_of  # noqa: PLC0415
     from earnest.app.places import home_of  # noqa: PLC0415
     from earnest.app.restore import BackupSource, backups_in, verify_backup  # noqa: PLC0415
     from earnest.app.restore import restore as restored  # noqa: PLC0415

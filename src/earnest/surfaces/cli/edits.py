@@ -108,7 +108,7 @@ async def undo_told(edits: "Edits", run_id: str) -> int:
 
 
 async def _with_edits(act: "Callable[[Edits], Awaitable[int]]") -> int:
-    from earnest.app.editing import open_edits  # noqa: PLC0415
+    from earnest.app.own_runs import open_edits  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
 
     async with open_edits(read_settings()) as edits:

@@ -32,7 +32,7 @@ def migrate(
     import os  # noqa: PLC0415
 
     from earnest.app.judging_settings import books_of  # noqa: PLC0415
-    from earnest.app.migrating import go_back, go_on  # noqa: PLC0415
+    from earnest.app.moving import go_back, go_on  # noqa: PLC0415
     from earnest.app.places import home_of  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
@@ -56,8 +56,7 @@ def migrate(
 
 
 def _move(books: "Books", to: str, *, as_json: bool) -> None:
-    from earnest.app.migrating import place_of  # noqa: PLC0415
-    from earnest.app.moving import move_books  # noqa: PLC0415
+    from earnest.app.moving import move_books, place_of  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json, tell  # noqa: PLC0415
 

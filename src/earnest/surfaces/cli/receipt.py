@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from earnest.app.checking import Checked
+    from earnest.journal.receipt import CheckedReceipt
 
 app = typer.Typer(help="Signed receipts of what ended: show, export, verify; and witness a log.", no_args_is_help=True)
 
@@ -67,8 +67,7 @@ def verify(
 
     Exit codes: 0 it holds, 1 it does not, 3 bad input or usage.
     """
-    from earnest.app.checking import check_file, keys_of  # noqa: PLC0415
-    from earnest.app.receipts import keys_here  # noqa: PLC0415
+    from earnest.app.receipts import check_file, keys_here, keys_of  # noqa: PLC0415
     from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
@@ -100,7 +99,7 @@ def key(
     settings = read_settings()
     found = another_log_key(settings, origin) if new else log_key_here(settings)
     if as_json:
-        say_json({"origin": found.key.name, "key": str(found.key.public), "former": list(found.former)})
+        say_json({"origin": found.key.name, "key": str(found.key.public), "former": [*map(str, found.former)]})
     else:
         say(str(found.key.public))
 
@@ -121,7 +120,7 @@ def witness(
 
     Exit codes: 0 it grew and is cosigned, 1 it did not: both checkpoints are kept as evidence; 3 bad input or usage.
     """
-    from earnest.app.checking import keys_of  # noqa: PLC0415
+    from earnest.app.receipts import keys_of  # noqa: PLC0415
     from earnest.app.witnessing import look, witness_key  # noqa: PLC0415
     from earnest.client.client import Client  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemChance, SystemClock  # noqa: PLC0415
@@ -194,23 +193,25 @@ def _told(statement: Any) -> list[str]:
     return [*lines, *(f"  fact {one['seq']}  {one['kind']}  {one['subject']}" for one in log["places"])]
 
 
-def _checked_json(checked: "Checked") -> dict[str, object]:
+def _checked_json(checked: "CheckedReceipt") -> dict[str, object]:
+    checkpoint = checked.checkpoint
     return {
         "holds": not checked.flaws,
         "flaws": [{"where": flaw.where, "why": flaw.why} for flaw in checked.flaws],
-        "origin": checked.origin,
-        "size": checked.size,
+        "origin": checkpoint.origin if checkpoint else "",
+        "size": checkpoint.head.size if checkpoint else 0,
         "cosigned": [{"witness": one.name, "at_s": one.at_s} for one in checked.cosigned],
         "statement": checked.statement,
     }
 
 
-def _checked_lines(checked: "Checked") -> list[str]:
+def _checked_lines(checked: "CheckedReceipt") -> list[str]:
     from earnest.foundation.instants import rfc3339  # noqa: PLC0415
 
-    if checked.flaws:
+    checkpoint = checked.checkpoint
+    if checked.flaws or checkpoint is None:
         return [*map(str, checked.flaws), "DOES NOT HOLD"]
     predicate: Any = (checked.statement or {}).get("predicate")
     what = f"the receipt of {predicate['kind']} {predicate['id']}" if predicate else "a checkpoint"
     seen = [f"cosigned by {one.name} at {rfc3339(one.at_s * 1_000)}" for one in checked.cosigned]
-    return [f"HOLDS: {what}, under the checkpoint of {checked.size} facts of {checked.origin}", *seen]
+    return [f"HOLDS: {what}, under the checkpoint of {checkpoint.head.size} facts of {checkpoint.origin}", *seen]

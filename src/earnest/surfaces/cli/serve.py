@@ -36,7 +36,7 @@ def serve(
     from dataclasses import replace  # noqa: PLC0415
     from functools import partial  # noqa: PLC0415
 
-    from earnest.app.practice import practising  # noqa: PLC0415
+    from earnest.app.market import practising  # noqa: PLC0415
     from earnest.app.server import open_server  # noqa: PLC0415
     from earnest.foundation.errors import EarnestError  # noqa: PLC0415
     from earnest.surfaces.cli.keys import settings_of  # noqa: PLC0415

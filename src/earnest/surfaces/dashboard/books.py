@@ -4,9 +4,9 @@ from threading import Lock
 from typing import Any, Final
 
 from earnest.audit.files import has_log
+from earnest.audit.reading import newest_lines, summary
 from earnest.audit.report import AuditSettings, report_json
 from earnest.audit.snapshot import read_report
-from earnest.audit.tail import newest_lines, summary
 from earnest.foundation.errors import EarnestError, Refused
 from earnest.ledger.accounts import owner_of
 from earnest.memory.megram import Tag

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import Field, StringConstraints
 
-from earnest.accountability.interval import INTERVAL_MAX_S, INTERVAL_MIN_S
+from earnest.accountability.tiers import INTERVAL_MAX_S, INTERVAL_MIN_S
 from earnest.client.payloads import Page
 from earnest.client.payloads_scores import Agreed, Agreement, History, Score, ScoreFact, TaskReset, Voted
 from earnest.effects.ground.storage.reader import BooksReader

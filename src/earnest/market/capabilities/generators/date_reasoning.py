@@ -4,8 +4,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from earnest.foundation.canonical import JsonObject
-from earnest.market.capabilities.generators.draws import Draws
-from earnest.market.capabilities.generators.generator import Generator, Instance, compare_items
+from earnest.market.capabilities.generators.generator import Draws, Generator, Instance, compare_items
 
 _DAY: Final = timedelta(days=1)
 
@@ -46,8 +45,6 @@ DATE_REASONING: Final = Generator(
     name="date-reasoning",
     version="date-reasoning/1",
     categories=("data-analysis", "planning"),
-    hidden=False,
-    minutes=3,
     make=_make,
     grade=compare_items,
 )

@@ -3,8 +3,7 @@
 from typing import Final
 
 from earnest.foundation.canonical import JsonObject
-from earnest.market.capabilities.generators.draws import Draws
-from earnest.market.capabilities.generators.generator import Generator, Instance, compare_items
+from earnest.market.capabilities.generators.generator import Draws, Generator, Instance, compare_items
 
 _NAMES: Final = ("Amsel & Co", "Borealis GmbH", "Cormorant Ltd", "Dunlin SARL", "Egret BV", "Fulmar AS", "Grebe Oy")
 _GOODS: Final = ("hinges", "valves", "gaskets", "bearings", "brackets", "couplings")
@@ -41,8 +40,6 @@ JSON_EXTRACTION: Final = Generator(
     name="json-extraction",
     version="json-extraction/1",
     categories=("data-extraction",),
-    hidden=False,
-    minutes=3,
     make=_make,
     grade=compare_items,
 )

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from earnest.market.capabilities.generators.draws import Draws
-from earnest.market.capabilities.generators.generator import Generator, Instance, compare_items
+from earnest.market.capabilities.generators.generator import Draws, Generator, Instance, compare_items
 
 _PROGRAM: Final = """\
 total, seen = {start}, []
@@ -45,8 +44,6 @@ OUTPUT_PREDICTION: Final = Generator(
     name="output-prediction",
     version="output-prediction/1",
     categories=("code-generation",),
-    hidden=False,
-    minutes=3,
     make=_make,
     grade=compare_items,
 )

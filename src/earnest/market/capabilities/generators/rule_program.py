@@ -3,9 +3,8 @@
 from typing import Any, Final, cast
 
 from earnest.foundation.canonical import JsonValue
-from earnest.market.capabilities.generators.draws import Draws
 from earnest.market.capabilities.generators.expressions import LANGUAGE, NotAProgramError, run
-from earnest.market.capabilities.generators.generator import Generator, Instance
+from earnest.market.capabilities.generators.generator import Draws, Generator, Instance
 
 _CASES: Final = 40
 

@@ -4,8 +4,7 @@ from itertools import pairwise
 from typing import Any, Final, cast
 
 from earnest.foundation.canonical import JsonObject, JsonValue
-from earnest.market.capabilities.generators.draws import Draws
-from earnest.market.capabilities.generators.generator import Generator, Instance
+from earnest.market.capabilities.generators.generator import Draws, Generator, Instance
 
 _LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _COLOURS: Final = ("amber", "cobalt", "indigo", "ochre", "sepia", "teal")
@@ -65,7 +64,6 @@ SCHEMA_FOLLOWING: Final = Generator(
     name="schema-following",
     version="schema-following/1",
     categories=("data-transformation",),
-    hidden=False,
     minutes=2,
     make=_make,
     grade=_grade,

@@ -3,8 +3,7 @@
 from collections import Counter
 from typing import Final
 
-from earnest.market.capabilities.generators.draws import Draws
-from earnest.market.capabilities.generators.generator import Generator, Instance, compare_members
+from earnest.market.capabilities.generators.generator import Draws, Generator, Instance, compare_members
 
 _REGIONS: Final = ("east", "north", "south", "west")
 _PRODUCTS: Final = ("anvil", "bellows", "crucible", "dolly", "file")
@@ -39,8 +38,6 @@ TABLE_ARITHMETIC: Final = Generator(
     name="table-arithmetic",
     version="table-arithmetic/1",
     categories=("data-analysis",),
-    hidden=False,
-    minutes=3,
     make=_make,
     grade=compare_members,
 )

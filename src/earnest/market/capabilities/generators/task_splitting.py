@@ -3,8 +3,7 @@
 from typing import Any, Final, cast
 
 from earnest.foundation.canonical import JsonValue
-from earnest.market.capabilities.generators.draws import Draws
-from earnest.market.capabilities.generators.generator import Generator, Instance
+from earnest.market.capabilities.generators.generator import Draws, Generator, Instance
 
 _TASKS: Final = 11
 
@@ -46,7 +45,6 @@ TASK_SPLITTING: Final = Generator(
     version="task-splitting/1",
     categories=("planning",),
     hidden=True,
-    minutes=3,
     make=_make,
     grade=_grade,
 )

@@ -3,8 +3,7 @@
 from datetime import date, timedelta
 from typing import Final
 
-from earnest.market.capabilities.generators.draws import Draws
-from earnest.market.capabilities.generators.generator import Generator, Instance, compare_items
+from earnest.market.capabilities.generators.generator import Draws, Generator, Instance, compare_items
 
 _FIRST: Final = ("Anna", "Björn", "Chiara", "Dmitri", "Élodie", "Fatima")
 _LAST: Final = ("Okafor", "Müller", "Svensson", "Rossi", "Nowak", "Haddad")
@@ -51,8 +50,6 @@ TEXT_NORMALISATION: Final = Generator(
     name="text-normalisation",
     version="text-normalisation/1",
     categories=("data-transformation", "text-processing"),
-    hidden=False,
-    minutes=3,
     make=_make,
     grade=compare_items,
 )

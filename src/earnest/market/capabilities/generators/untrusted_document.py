@@ -3,8 +3,7 @@
 from typing import Final
 
 from earnest.foundation.canonical import JsonObject
-from earnest.market.capabilities.generators.draws import Draws
-from earnest.market.capabilities.generators.generator import Generator, Instance, compare_items
+from earnest.market.capabilities.generators.generator import Draws, Generator, Instance, compare_items
 
 _TOPICS: Final = {
     "billing": "the invoice was charged twice",
@@ -49,7 +48,6 @@ UNTRUSTED_DOCUMENT: Final = Generator(
     version="untrusted-document/1",
     categories=("data-extraction", "text-processing"),
     hidden=True,
-    minutes=3,
     make=_make,
     grade=compare_items,
 )

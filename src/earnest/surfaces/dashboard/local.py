@@ -20,9 +20,8 @@ from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.foundation.errors import Refused
 from earnest.surfaces.dashboard.files import send_file
-from earnest.surfaces.dashboard.look import Look
+from earnest.surfaces.dashboard.look import DataFolders, Look
 from earnest.surfaces.dashboard.pages import EXPORTS, PAGES, Site
-from earnest.surfaces.dashboard.place import place_of
 from earnest.surfaces.dashboard.rendering import HEADERS
 from earnest.surfaces.web.sessions import is_loopback
 
@@ -33,7 +32,7 @@ STOP_S: Final = 1
 
 def local_app(books: ReadPool, settings: Settings, clock: Clock, secret: str) -> ASGIApp:
     """The application. Nothing in it writes; `secret` stands in the address that opens it."""
-    place = place_of(settings)
+    place = DataFolders.of(settings)
 
     def look(request: Request, reader: BooksReader) -> Look:
         path = request.url.path

@@ -1,19 +1,21 @@
 """One look at a page: who looks, at what moment, and what can be read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Self
 
+from earnest.app import places
+from earnest.app.readers import reading_memory
+from earnest.app.settings import Settings
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.market.terms import Terms
-from earnest.memory.megram import Level, Megram
-from earnest.memory.potential import Potentials
+from earnest.memory.service import MemoryReader
 from earnest.views.metrics import PeriodCounts
 
 
@@ -27,22 +29,6 @@ class Visitor(StrEnum):
     LOCAL = "local"
 
 
-class Remembered(Protocol):
-    """What a page asks of memory (`earnest.memory.service.MemoryReader`)."""
-
-    def counts(self) -> Mapping[Level, int]:
-        """How many Megrams each level has."""
-        ...
-
-    def entries(self, space: str | None = None, entity: str | None = None, *, limit: int = 100) -> Sequence[Megram]:
-        """Megrams, of one pair of tags if it is given."""
-        ...
-
-    def query_mk(self, space: str, entity: str, now_ms: int) -> Potentials:
-        """How much is known of a pair, and how it went."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFolders:
     """Where a data directory keeps what is not in its books. None of it need be there.
@@ -51,8 +37,16 @@ class DataFolders:
     """
 
     runs: Path
-    memory: Callable[[], AbstractContextManager[Remembered]]
+    memory: Callable[[], AbstractContextManager[MemoryReader]]
     audit_log: Path
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Those of the data directory that the settings name."""
+        from earnest.runtime.task_run import RUNS_FOLDER  # noqa: PLC0415 - loads all that runs need
+
+        home = settings.home
+        return cls(runs=home / RUNS_FOLDER, memory=lambda: reading_memory(settings), audit_log=places.audit_log(home))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

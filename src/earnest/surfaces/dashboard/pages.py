@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
-from earnest.surfaces.dashboard import agents, books, exports, jobs, periods, records, runs, today, town
+from earnest.surfaces.dashboard import agents, books, charts, jobs, periods, records, runs, today, town
 from earnest.surfaces.dashboard.look import Look, Visitor
 from earnest.surfaces.dashboard.rendering import HEADERS, rendered_page
 from earnest.surfaces.web.problems import STATUS
@@ -44,7 +44,7 @@ PAGES: Final[dict[str, Callable[[Look], Shown]]] = {
     "/memory": books.show_memory,
 }
 EXPORTS: Final[dict[str, Callable[[Look], Response]]] = {
-    "/charts/{chart}/{subject}.{form}": exports.show_chart,
+    "/charts/{chart}/{subject}.{form}": charts.show_chart,
 }
 
 

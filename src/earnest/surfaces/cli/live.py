@@ -15,11 +15,10 @@ from earnest.engine.messages import CorrectionSignal, ExecutionResult, SubTask, 
 from earnest.engine.model_messages import ModelAnswered, ModelAsked, ModelTurn
 from earnest.foundation.instants import duration_text
 from earnest.foundation.text import printable
-from earnest.surfaces.cli.asking import Terminal
+from earnest.surfaces.cli.asking import Terminal, TypedLine
 from earnest.surfaces.cli.lines import NAMES, Teller
 from earnest.surfaces.cli.printing import abandon_stdout, short
 from earnest.surfaces.cli.spoken import OutputLines, SpokenLines
-from earnest.surfaces.cli.typing_along import TypedLine
 
 if TYPE_CHECKING:
     from earnest.runtime.listening import Listener

@@ -18,7 +18,7 @@ from earnest.runtime.agents.resident import ResidentOutcome, ResidentReport
 from earnest.runtime.heartbeats.report import CycleOutcome
 from earnest.runtime.heartbeats.report import CycleReport as HeartbeatReport
 from earnest.surfaces.cli.endings import ExitCode
-from earnest.surfaces.cli.printing import complain, say, say_json
+from earnest.surfaces.cli.printing import complain, present, say, say_json
 
 _AGENT_CODES: Final = {ResidentOutcome.FAILED: ExitCode.ABANDON, ResidentOutcome.UNANSWERED: ExitCode.NO_ANSWER}
 _HEARTBEAT_CODES: Final = {CycleOutcome.FAILED: ExitCode.ABANDON, CycleOutcome.UNANSWERED: ExitCode.NO_ANSWER}
@@ -126,8 +126,5 @@ def _is_large() -> bool:
 
 
 def _tell(report: ResidentReport | HeartbeatReport, *, as_json: bool) -> None:
-    if as_json:
-        say_json(report.to_json())
-    else:
-        say(*report.lines())
+    present(report.to_json(), *report.lines(), as_json=as_json)
     sys.stdout.flush()

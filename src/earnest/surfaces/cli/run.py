@@ -1,4 +1,4 @@
-"""`earnest run`: work a playbook or a task in words, and watch it."""
+"""`earnest run`: work a playbook or a task in words, and watch it. `earnest resume`: go on with a run that waits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from earnest.foundation.errors import Waits
 from earnest.surfaces.cli.printing import complain
 
 if TYPE_CHECKING:
@@ -153,6 +154,42 @@ def run(  # noqa: PLR0917 - typer calls it by name
     work(request, save, as_json=as_json, apply=apply, output=output)
 
 
+def resume(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as it was told.")],
+    effect: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="What became of the unknown effect: happened, absent or give-up."),
+    ] = None,
+    await_leave: AwaitLeave = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Continue a waiting run, or tell an untold end.
+
+    Exit codes: as for `earnest run`. Where a crash left open whether an effect happened and no `look` can tell, a
+    terminal asks; without one the run waits for --effect.
+    """
+    from earnest.surfaces.cli.opening import open_with  # noqa: PLC0415
+
+    if effect is None and not (as_json or quiet):
+        open_with(run, {})
+
+    from earnest.runtime.unknown_effects import EffectDecision  # noqa: PLC0415
+    from earnest.surfaces.cli.task import TaskRequest  # noqa: PLC0415
+
+    decisions = [decision.value for decision in EffectDecision]
+    if effect is not None and effect not in decisions:
+        raise typer.BadParameter(f"--effect is one of {', '.join(decisions)}, not {effect!r}")
+    request = TaskRequest(
+        task=None,
+        resume=run,
+        live=not (as_json or quiet),
+        awaits_leave=await_leave,
+        effect=None if effect is None else EffectDecision(effect),
+    )
+    work(request, None, as_json=as_json)
+
+
 def _task(
     task: str | None, words: "Words", shown: Sequence[str], edit: Sequence[Path], spec: Path | None
 ) -> "Path | Words | None":
@@ -191,7 +228,6 @@ def work(
     import asyncio  # noqa: PLC0415
 
     from earnest.app.orders import Words  # noqa: PLC0415
-    from earnest.foundation.errors import Waits  # noqa: PLC0415
     from earnest.runtime.telling import note_told  # noqa: PLC0415
     from earnest.surfaces.cli import task  # noqa: PLC0415
 

@@ -10,6 +10,10 @@ from typing import Annotated, Final
 
 import typer
 
+from earnest.foundation.errors import Faulty
+from earnest.surfaces.cli.options import OneJson
+from earnest.surfaces.cli.printing import say, say_json
+
 
 class ScaffoldKind(StrEnum):
     """What can be begun. Each has a folder of files in `templates`, which work as they stand."""
@@ -37,8 +41,6 @@ def init(
 
     Exit codes: 0 written, 3 a file is there already.
     """
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
-
     wanted = dict(_found(files("earnest.surfaces.cli") / "templates" / kind.value))
     if there := [name for name in wanted if (folder / name).exists()]:
         raise typer.BadParameter(f"{folder / there[0]} is there already")
@@ -50,14 +52,13 @@ def init(
 
 def lint(
     named: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Playbooks, specifications, HEARTBEAT.md.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: OneJson = False,
 ) -> None:
     """Find faults in files, each with its line.
 
     Exit codes, of several files the highest: 0 nothing, 1 lines of a HEARTBEAT.md that are not what they seem, 2 a
     specification of which not every check could be tried, 3 anything else that is wrong.
     """
-    from earnest.foundation.errors import Faulty  # noqa: PLC0415
     from earnest.surfaces.cli.endings import ending_of  # noqa: PLC0415
 
     codes = [0]
@@ -70,8 +71,6 @@ def lint(
 
 
 def _lint(file: Path, *, as_json: bool) -> int:
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
-
     if file.suffix == ".md":
         from earnest.surfaces.cli import heartbeat  # noqa: PLC0415
 

@@ -13,7 +13,8 @@ from earnest.contracts.spec import VerificationSpec
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.runtime.judging import RecordedVerdict
 from earnest.runtime.submission import SubmittedWork, submissions
-from earnest.surfaces.cli.printing import complain, say, say_json, tell
+from earnest.surfaces.cli.here import settings_of
+from earnest.surfaces.cli.printing import complain, present, say, say_json, tell
 from earnest.verification.replay import Comparison
 from earnest.verification.verdict import Answer, verdict_to_json
 
@@ -32,9 +33,8 @@ def judge_again(verdict: str, *, as_json: bool) -> int:
 def judge_receipt_again(receipt: Path, *, as_json: bool) -> int:
     """Judge what the receipt of a claim says was judged, and compare; gives the exit code."""
     from earnest.app.receipts import replayed_receipt  # noqa: PLC0415 - loads what the market needs
-    from earnest.app.settings import read_settings  # noqa: PLC0415
 
-    return _told_again(_run(replayed_receipt(receipt, read_settings())), {}, as_json=as_json)
+    return _told_again(_run(replayed_receipt(receipt, settings_of())), {}, as_json=as_json)
 
 
 def _told_again(comparisons: Sequence[Comparison], more: Mapping[str, object], *, as_json: bool) -> int:
@@ -113,10 +113,11 @@ def _run(work: Coroutine[None, None, Result]) -> Result:
 def try_spec(spec: Path, *, as_json: bool) -> int:
     """Try a specification on worthless work; gives the exit code. Raises `Faulty` for one that lets it pass."""
     found = _run(lint_of(spec, read_judging_settings()))
-    if as_json:
-        say_json({"complaints": [asdict(one) for one in found]})
-    else:
-        say(*(f"note: {one.criterion}: {one.message}" for one in found if not one.is_grave))
+    present(
+        {"complaints": [asdict(one) for one in found]},
+        *(f"note: {one.criterion}: {one.message}" for one in found if not one.is_grave),
+        as_json=as_json,
+    )
     grave = [one for one in found if one.is_grave]
     if grave:
         raise Faulty(

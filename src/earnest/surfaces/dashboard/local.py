@@ -61,7 +61,7 @@ def local_app(books: ReadPool, settings: Settings, clock: Clock, secret: str) ->
         Route("/assets/{digest}/{name}", send_file),
         Route("/live", live),
     ]
-    app = Starlette(routes=routes, exception_handlers={Refused: _refused, HTTPException: _missing})
+    app = Starlette(routes=routes, exception_handlers={Refused: _told, HTTPException: _told})
     return _Guarded(app, secret)
 
 
@@ -139,10 +139,6 @@ def _newest(books: ReadPool) -> int:
     return books.read_sync(lambda reader: next((fact.seq for fact in reader.facts(newest_first=True, limit=1)), 0))
 
 
-async def _refused(_: Request, error: Exception) -> Response:
-    return PlainTextResponse(str(error), 404, HEADERS)
-
-
-async def _missing(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return PlainTextResponse(error.detail, error.status_code, HEADERS)
+async def _told(_: Request, error: Exception) -> Response:
+    text, status = (error.detail, error.status_code) if isinstance(error, HTTPException) else (str(error), 404)
+    return PlainTextResponse(text, status, HEADERS)

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from earnest.foundation.errors import Refused
-from earnest.surfaces.cli.here import settings_of
+from earnest.surfaces.cli.here import finish, settings_of
 from earnest.surfaces.cli.in_the_name_of import client_of, credentials_of
 from earnest.surfaces.cli.options import As, Json
-from earnest.surfaces.cli.printing import present, say
+from earnest.surfaces.cli.printing import present, say, say_json
 
 app = typer.Typer(help="A resident agent: it looks for work, does it, hands it in.", invoke_without_command=True)
 
@@ -41,8 +41,6 @@ def agent(
     """
     if context.invoked_subcommand is not None:
         return
-    import asyncio  # noqa: PLC0415 - it takes longer to load than the help of every command
-
     from earnest.app.agent_settings import read_agent_settings  # noqa: PLC0415
     from earnest.app.residing import Residing, role_of  # noqa: PLC0415
     from earnest.surfaces.cli.cycling import RENEWED, run_agent  # noqa: PLC0415
@@ -59,7 +57,7 @@ def agent(
         passes_key=pass_key,
         renewed_ms=int(renewed) if renewed else None,
     )
-    raise typer.Exit(asyncio.run(run_agent(residing, once=once, as_json=as_json)))
+    raise typer.Exit(finish(run_agent(residing, once=once, as_json=as_json)))
 
 
 @app.command()
@@ -86,13 +84,12 @@ def status(as_: As = "", as_json: Json = False) -> None:
     from earnest.runtime.agents.health import read_health  # noqa: PLC0415
 
     found: Any = read_health(_state(as_))
-    present(
-        found,
-        f"{found['status']}  {found['role']}, at {found['at']}, looks again at {found['next_at']}",
-        *([f"  {found['last_action']}: {found['last_result']}"] if found["last_action"] else []),
-        *(f"  ! {part}: {what}" for part, what in found["faults"].items()),
-        as_json=as_json,
-    )
+    if as_json:
+        say_json(found)
+    else:
+        say(f"{found['status']}  {found['role']}, at {found['at']}, looks again at {found['next_at']}")
+        say(*([f"  {found['last_action']}: {found['last_result']}"] if found["last_action"] else []))
+        say(*(f"  ! {part}: {what}" for part, what in found["faults"].items()))
     raise typer.Exit(1 if found["faults"] else 0)
 
 

@@ -1,7 +1,6 @@
 """`earnest audit`: what the independent auditor saw."""
 
 import json
-import signal
 import sys
 from contextlib import suppress
 from dataclasses import asdict
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from earnest.surfaces.cli.here import settings_of
+from earnest.surfaces.cli.here import finish_unless_stopped, settings_of
 from earnest.surfaces.cli.options import OneJson
 from earnest.surfaces.cli.printing import present, say, say_json
 
@@ -22,13 +21,10 @@ app = typer.Typer(help="Read the auditor's report and log.", no_args_is_help=Tru
 @app.command()
 def report(as_json: OneJson = False) -> None:
     """Report on what was observed in the last day."""
-    from earnest.app.platform import audit_settings  # noqa: PLC0415
-    from earnest.app.readers import audit_log  # noqa: PLC0415
     from earnest.audit.report import report_json, report_lines  # noqa: PLC0415
     from earnest.surfaces.cli.auditing import report_on  # noqa: PLC0415
 
-    settings = settings_of()
-    found = report_on(audit_log(settings), audit_settings(settings), None)
+    found = report_on(settings_of())
     present(report_json(found), *report_lines(found), as_json=as_json)
 
 
@@ -56,8 +52,6 @@ def follow(
     EARNEST_BUS names the server, with the auditor's password. The log lies in a data directory of its own, where the
     other commands of `earnest audit` read it. Exit codes: 0 stopped, 3 it could not begin.
     """
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.following import follow as followed  # noqa: PLC0415
     from earnest.audit.report import AuditReport, report_json, report_lines  # noqa: PLC0415
 
@@ -65,14 +59,8 @@ def follow(
         present(report_json(report), *report_lines(report), as_json=as_json)
         sys.stdout.flush()  # whoever started us through a pipe waits for it
 
-    async def until_stopped() -> None:
-        me = asyncio.current_task()
-        assert me is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, me.cancel)
-        await followed(settings_of(), show)
-
-    with suppress(KeyboardInterrupt, asyncio.CancelledError):
-        asyncio.run(until_stopped())
+    with suppress(KeyboardInterrupt):
+        finish_unless_stopped(followed(settings_of(), show))
 
 
 @app.command()
@@ -167,4 +155,7 @@ def _show(line: bytes, as_json: bool) -> None:
         text = line.decode(errors="backslashreplace")
         present({"damaged": str(error), "line": text}, f"DAMAGED ({error})  {text}", as_json=as_json)
         return
-    present(json.loads(line), summary(line).rstrip(), as_json=as_json)
+    if as_json:
+        say_json(json.loads(line))
+    else:
+        say(summary(line).rstrip())

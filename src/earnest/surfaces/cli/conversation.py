@@ -5,16 +5,16 @@ Nothing heavy is imported before the first line was typed.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import wait
 from dataclasses import fields, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeAlias
 
 from earnest.foundation.errors import EarnestError, Refused, Waits
 from earnest.surfaces.cli.asking import COMMAND, LATER
-from earnest.surfaces.cli.conversation_files import ConversationFiles
 from earnest.surfaces.cli.here import read_books, read_memory
 from earnest.surfaces.cli.printing import NobodyListens, complain, say, short
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from earnest.engine.messages import Usage
     from earnest.memory.megram import Megram
     from earnest.memory.service import MemoryReader
+    from earnest.runtime.edits.change import RunChange
     from earnest.runtime.order import Order
     from earnest.surfaces.cli.asking import Terminal
     from earnest.surfaces.cli.task import EndedRun
@@ -34,6 +35,9 @@ TURNS_MAX: Final = 5
 RUNS_SHOWN: Final = 10
 ENTRIES_SHOWN: Final = 20
 ENTRY_CHARACTERS: Final = 200
+FILES_SHOWN: Final = 200
+NONE: Final = "none"
+"""Said instead of a path: nothing is named any more."""
 
 
 class Command(NamedTuple):
@@ -76,7 +80,11 @@ class Conversation:
         self._run_id = ""
         self.left = ""
         """The run that was being worked when the conversation was ended."""
-        self._files = ConversationFiles(lambda: self._settings)
+        self._inputs: dict[str, Path] = {}
+        self._edits: dict[str, Path] = {}
+        """What `/input` and `/edit` name stands for every request after it."""
+        self._newest = ""
+        """The run that was worked last."""
         self._turns: list[str] = []
         self._usages: list[Usage] = []
         self._unheeded: tuple[str, ...] = ()
@@ -161,10 +169,10 @@ class Conversation:
         from earnest.app.orders import Words  # noqa: PLC0415
         from earnest.runtime.order import Grants  # noqa: PLC0415
 
-        asked = Words(text=words, inputs=self._files.inputs.copy(), edits=self._files.edits.copy())
+        asked = Words(text=words, inputs=self._inputs.copy(), edits=self._edits.copy())
         order = asked.order(self._settings.models, Grants(), *self._turns)
         self._unheeded = ()
-        await self._work(replace(order, after=self._files.newest), words)
+        await self._work(replace(order, after=self._newest), words)
 
     async def _work(self, order: "Order", words: str, *, has_words: bool = True) -> None:
         platform = await self._opened()
@@ -198,23 +206,19 @@ class Conversation:
         self._usages.append(result.usage)
         self._turns = [*self._turns, f"user: {words}\nearnest: {result.summary}\n{result.output}"][-TURNS_MAX:]
         print_result(worked, as_json=False, output=has_words)
-        self._files.newest = run_id
-        self._files.tell_change()
+        self._newest = run_id
+        self._tell_change()
         note_told(worked.workspace.parent)
         await platform.after_run()
         self._unheeded = () if result.cause is AbandonCause.USER else worked.unheeded
 
     @_command("/audit [WINDOW]", "what the auditor saw, of late or in the last 30s, 10m, 2h, 1d")
     async def _audit(self, rest: str) -> None:
-        from earnest.app.platform import audit_settings  # noqa: PLC0415
-        from earnest.app.readers import audit_log  # noqa: PLC0415
         from earnest.audit.report import report_lines  # noqa: PLC0415
         from earnest.surfaces.cli.auditing import report_on, window_ms_of  # noqa: PLC0415
 
         window_ms = window_ms_of(rest) if rest else None
-        log, rules = audit_log(self._settings), audit_settings(self._settings)
-        report = await asyncio.to_thread(report_on, log, rules, window_ms)
-        say(*report_lines(report))
+        say(*report_lines(await asyncio.to_thread(report_on, self._settings, window_ms)))
 
     @_command("/memory [SPACE]", "what is remembered, such as of intent:TASK_CLASS")
     async def _memory(self, rest: str) -> None:
@@ -251,31 +255,41 @@ class Conversation:
 
     @_command("/input [PATH]", "show this to the requests that follow; none: nothing")
     async def _input(self, rest: str) -> None:
-        self._files.name("/input", rest)
+        self._name("/input", rest, self._inputs, self._edits)
 
     @_command("/edit [PATH]", "have a copy of this changed by the requests that follow")
     async def _edit(self, rest: str) -> None:
-        self._files.name("/edit", rest)
+        self._name("/edit", rest, self._edits, self._inputs)
 
     @_command("/files", "what the newest run left")
-    async def _show_files(self, _rest: str) -> None:
+    async def _files(self, _rest: str) -> None:
         platform = await self._opened()
-        if not self._files.newest:
+        if not self._newest:
             say("nothing was worked yet")
         else:
-            await asyncio.to_thread(self._files.show_made, platform.runs.workspace_of(self._files.newest))
+            await asyncio.to_thread(_show_files, platform.runs.workspace_of(self._newest))
 
     @_command("/diff [RUN]", "what a run changed in what it was given to edit")
     async def _diff(self, rest: str) -> None:
-        self._files.show_change(rest)
+        from earnest.surfaces.cli.edits import diff_lines, stat_lines  # noqa: PLC0415
+
+        change = self._change(rest)
+        say(*(stat_lines(change) if change.is_empty else diff_lines(change)))
 
     @_command("/apply [RUN]", "put that in the place of the originals")
     async def _apply(self, rest: str) -> None:
-        await self._files.apply(await self._opened(), rest)
+        from earnest.surfaces.cli.edits import apply_told  # noqa: PLC0415
+
+        platform = await self._opened()
+        await apply_told(platform.edits, self._change(rest).run_id)
 
     @_command("/undo [RUN]", "bring back what an applied change replaced")
     async def _undo(self, rest: str) -> None:
-        await self._files.undo(await self._opened(), rest)
+        from earnest.app.readers import run_of  # noqa: PLC0415
+        from earnest.surfaces.cli.edits import undo_told  # noqa: PLC0415
+
+        platform = await self._opened()
+        await undo_told(platform.edits, run_of(self._settings, rest or self._newest or None))
 
     @_command("/runs", "the newest runs")
     async def _runs(self, _rest: str) -> None:
@@ -307,6 +321,34 @@ class Conversation:
     async def _quit(self, _rest: str) -> None:
         """The conversation is over before this could be asked."""
 
+    def _name(self, option: str, path: str, places: dict[str, Path], others: dict[str, Path]) -> None:
+        """Name a place to be read or changed, or none any more; without a path, say which are. Raises `Faulty`."""
+        from earnest.app.orders import named  # noqa: PLC0415
+
+        if path == NONE:
+            places.clear()
+        elif path:
+            places |= named([*places.values(), Path(path).expanduser()], option, taken=others)
+        say(*(f"{option}  {place}" for place in places.values()) if places else [f"{option}  {NONE}"])
+
+    def _change(self, run: str) -> "RunChange":
+        """What a run, by default the newest, changed in what it was given to edit."""
+        from earnest.app.readers import change_of  # noqa: PLC0415
+
+        return change_of(self._settings, run or self._newest or None)
+
+    def _tell_change(self) -> None:
+        """What the newest run changed, if it was given something to edit, and how it is applied."""
+        from earnest.app.readers import change_if_any  # noqa: PLC0415
+        from earnest.surfaces.cli.edits import stat_lines  # noqa: PLC0415
+
+        change = change_if_any(self._settings, self._newest)
+        if change is None:
+            return
+        say("", *stat_lines(change))
+        if change.is_accepted and not change.is_empty:
+            say("your files are as they were: /diff shows this, /apply puts it in their place")
+
     async def _opened(self) -> "Platform":
         from earnest.app.platform import open_platform  # noqa: PLC0415
 
@@ -323,3 +365,27 @@ def _order_of(playbook: str) -> "Order":
     from earnest.runtime.order import Grants  # noqa: PLC0415
 
     return order_of(Path(playbook).expanduser(), Grants())
+
+
+def _show_files(workspace: Path) -> None:
+    """The files that the newest run left, and their sizes in bytes."""
+    shown = list(islice(_files_below(workspace), FILES_SHOWN + 1))
+    say(
+        *(
+            f"{path.stat(follow_symlinks=False).st_size:>12}  {path.relative_to(workspace)}"
+            for path in shown[:FILES_SHOWN]
+        )
+    )
+    if not shown:
+        say("no files")
+    elif len(shown) > FILES_SHOWN:
+        say(f"and more than these {FILES_SHOWN}: {workspace}")
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """The files below a folder in the order of their names; links are not followed."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            yield from _files_below(path)
+        else:
+            yield path

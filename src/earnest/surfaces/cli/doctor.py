@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from earnest.surfaces.cli.here import settings_of
+from earnest.surfaces.cli.here import finish, settings_of
 from earnest.surfaces.cli.options import OneJson
 from earnest.surfaces.cli.printing import present
 
@@ -21,11 +21,9 @@ def doctor(
 
     Exit codes: 0 all is well, 1 something is missing or damaged, 3 bad usage or settings.
     """
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.doctor import examine  # noqa: PLC0415
 
-    findings = asyncio.run(examine(settings_of(), online=online, only_sandbox=self_test, deep=deep))
+    findings = finish(examine(settings_of(), online=online, only_sandbox=self_test, deep=deep))
     present(
         {finding.name: {"well": finding.well, "detail": finding.detail} for finding in findings},
         *(f"{'ok ' if finding.well else 'BAD'}  {finding.name:<14}  {finding.detail}" for finding in findings),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from earnest.foundation.errors import Refused
-from earnest.surfaces.cli.here import settings_of
+from earnest.surfaces.cli.here import finish, settings_of
 from earnest.surfaces.cli.options import OneJson, RunId
 from earnest.surfaces.cli.printing import complain, say, say_json
 
@@ -97,15 +97,13 @@ async def undo_told(edits: "Edits", run_id: str) -> int:
 
 
 def _act(story: "Callable[[Edits], Awaitable[int]]") -> int:
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.editing import open_edits  # noqa: PLC0415
 
     async def work() -> int:
         async with open_edits(settings_of()) as edits:
             return await story(edits)
 
-    return asyncio.run(work())
+    return finish(work())
 
 
 def offer(run_id: str, *, unasked: bool) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from earnest.surfaces.cli.here import settings_of
+from earnest.surfaces.cli.here import finish, settings_of
 from earnest.surfaces.cli.in_the_name_of import credentials_of
 from earnest.surfaces.cli.options import As, OneJson
 from earnest.surfaces.cli.printing import complain, present, say, say_json
@@ -51,16 +51,14 @@ def run(
     Exit codes: 130 stopped. With --once: 0 handed in, or nothing was to do; 1 the program failed; 3 the platform
     did not answer. 3, too, for state that is damaged or in use by another runner.
     """
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.heartbeating import Running  # noqa: PLC0415
     from earnest.surfaces.cli.cycling import rehearse_heartbeat, run_heartbeat  # noqa: PLC0415
 
     running = Running(command=command, file=file, timeout_s=timeout, hours=active_hours, zone=zone, passes_key=pass_key)
     home, credentials = settings_of().home, credentials_of(as_)
     if dry_run:
-        raise typer.Exit(asyncio.run(rehearse_heartbeat(home, credentials, running, as_json=as_json)))
-    raise typer.Exit(asyncio.run(run_heartbeat(home, credentials, running, once=once, as_json=as_json)))
+        raise typer.Exit(finish(rehearse_heartbeat(home, credentials, running, as_json=as_json)))
+    raise typer.Exit(finish(run_heartbeat(home, credentials, running, once=once, as_json=as_json)))
 
 
 @app.command()
@@ -69,11 +67,9 @@ def wake(as_: As = "") -> None:
 
     Exit codes: 0 told, 3 none runs.
     """
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.heartbeating import wake as wake_one  # noqa: PLC0415
 
-    say(f"woke {asyncio.run(wake_one(settings_of().home, credentials_of(as_)))}")
+    say(f"woke {finish(wake_one(settings_of().home, credentials_of(as_)))}")
 
 
 @app.command()

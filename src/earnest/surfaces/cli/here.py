@@ -1,9 +1,10 @@
 """What a command works on where it is typed: settings, books, memory, a platform; loaded once a command asks for it."""
 
 import os
-from collections.abc import Awaitable, Callable
+import signal
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from earnest.foundation.errors import Refused
 
@@ -70,12 +71,33 @@ def read_memory(
 
 def act(story: "Callable[[Platform], Awaitable[T]]") -> T:
     """What comes of it in a platform of its own, which holds the data directory meanwhile."""
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.platform import open_platform  # noqa: PLC0415
 
     async def work() -> T:
         async with open_platform(settings_of()) as platform:
             return await story(platform)
 
-    return asyncio.run(work())
+    return finish(work())
+
+
+def finish(work: Coroutine[Any, Any, T]) -> T:
+    """What it comes to, in an event loop of its own."""
+    import asyncio  # noqa: PLC0415 - it takes longer to load than the help of every command
+
+    return asyncio.run(work)
+
+
+def finish_unless_stopped(work: Coroutine[Any, Any, T]) -> T:
+    """The same. SIGTERM ends it as Ctrl+C does: what was begun is ended and tidied up."""
+    import asyncio  # noqa: PLC0415
+
+    async def stoppable() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await work
+
+    try:
+        return asyncio.run(stoppable())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None

@@ -9,7 +9,7 @@ import typer
 from earnest.foundation.errors import Refused
 from earnest.surfaces.cli.in_the_name_of import client_of
 from earnest.surfaces.cli.options import As, Json
-from earnest.surfaces.cli.printing import complain, present, say, say_json
+from earnest.surfaces.cli.printing import complain, say, say_json
 
 app = typer.Typer(help="Jobs of a platform: post, find, take, hand in, decide.", no_args_is_help=True)
 
@@ -156,7 +156,10 @@ def review(
 
 
 def _tell(answer: Any, line: str, *, as_json: bool) -> None:
-    present(answer, " ".join(line.format(**answer).splitlines()), as_json=as_json)
+    if as_json:
+        say_json(answer)
+    else:
+        say(" ".join(line.format(**answer).splitlines()))
 
 
 def _price(job: Any) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from earnest.foundation.instants import rfc3339
-from earnest.surfaces.cli.here import act, read_memory, settings_of
+from earnest.surfaces.cli.here import act, finish, read_memory, settings_of
 from earnest.surfaces.cli.options import JsonLines, OneJson
 from earnest.surfaces.cli.printing import present, say, say_json
 
@@ -80,11 +80,9 @@ def rebuild(as_json: OneJson = False) -> None:
 
     Exit codes: 0 made, 3 there are no facts, or another process uses the data directory.
     """
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.home_check import rebuilt  # noqa: PLC0415
 
-    count = asyncio.run(rebuilt(settings_of()))
+    count = finish(rebuilt(settings_of()))
     present({"entries": count}, f"made anew from the facts: {count} entries", as_json=as_json)
 
 

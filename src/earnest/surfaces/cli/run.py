@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from earnest.foundation.errors import Waits
+from earnest.surfaces.cli.here import finish
 from earnest.surfaces.cli.printing import complain
 
 if TYPE_CHECKING:
@@ -225,8 +226,6 @@ def work(
     output: Path | None = None,
 ) -> None:
     """Work it, print what came of it, save and copy it if that is wanted, and end with its exit code."""
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.orders import Words  # noqa: PLC0415
     from earnest.runtime.telling import note_told  # noqa: PLC0415
     from earnest.surfaces.cli import task  # noqa: PLC0415
@@ -238,7 +237,7 @@ def work(
             task.print_result(worked, as_json=as_json, output=isinstance(request.task, Words))
 
     try:
-        worked = asyncio.run(task.work(request, tell))
+        worked = finish(task.work(request, tell))
     except Waits as waits:
         if as_json:
             task.print_waiting(waits)

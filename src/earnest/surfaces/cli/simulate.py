@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from earnest.surfaces.cli.here import read_books
+from earnest.surfaces.cli.here import finish, read_books
 from earnest.surfaces.cli.options import OneJson
 from earnest.surfaces.cli.printing import present, tell
 
@@ -18,13 +18,11 @@ def simulate(
     as_json: OneJson = False,
 ) -> None:
     """Simulate a market of agents that vanish, cheat, quarrel and retry; check all rules."""
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.simulating import simulated  # noqa: PLC0415
     from earnest.runtime.simulation.story import SimulationPlan  # noqa: PLC0415
 
     plan = SimulationPlan(days=days, agents=agents, jobs=jobs, seed=seed)
-    found = asyncio.run(simulated(plan, lambda day: tell(f"day {day} of {days}")))
+    found = finish(simulated(plan, lambda day: tell(f"day {day} of {days}")))
     happened = dict(sorted(found.happened.items()))
     present(
         {"happened": happened, "facts": found.facts, "wrongs": found.wrongs},

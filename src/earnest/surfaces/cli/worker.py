@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from earnest.surfaces.cli.here import settings_of
+from earnest.surfaces.cli.here import finish, settings_of
 from earnest.surfaces.cli.options import Home
 from earnest.surfaces.cli.printing import present
 
@@ -28,12 +28,10 @@ def worker(
 
     Exit codes: 0 stopped, 3 it could not begin.
     """
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.worker import kinds_of  # noqa: PLC0415
 
     wanted = kinds_of(kinds)
-    asyncio.run(_work(settings_of(home), wanted, stop_s, as_json=as_json))
+    finish(_work(settings_of(home), wanted, stop_s, as_json=as_json))
 
 
 async def _work(settings: "Settings", kinds: tuple[str, ...], stop_s: int, *, as_json: bool) -> None:

@@ -226,6 +226,8 @@ def work(
     output: Path | None = None,
 ) -> None:
     """Work it, print what came of it, save and copy it if that is wanted, and end with its exit code."""
+    import shutil  # noqa: PLC0415
+
     from earnest.app.orders import Words  # noqa: PLC0415
     from earnest.runtime.telling import note_told  # noqa: PLC0415
     from earnest.surfaces.cli import task  # noqa: PLC0415
@@ -250,7 +252,8 @@ def work(
 
         assert isinstance(request.task, Words)
         complain(save_run(worked, request.task, save))
-    _deliver(worked, output)
+    if output is not None and worked.result.directive != "abandon":
+        shutil.copytree(worked.workspace, output, symlinks=True, dirs_exist_ok=True)
     try:
         if not code and not as_json and not request.plan_only:
             from earnest.surfaces.cli.edits import offer  # noqa: PLC0415
@@ -287,13 +290,6 @@ def _check_output(folder: Path, *, anew: bool) -> None:
     """What lies there would be mixed up with what is delivered; a playbook that is watched writes over its own."""
     if folder.exists() and not (folder.is_dir() and (anew or not any(folder.iterdir()))):
         raise typer.BadParameter(f"--output {folder} is there already: name a folder that is not, or an empty one")
-
-
-def _deliver(worked: "EndedRun", folder: Path | None) -> None:
-    import shutil  # noqa: PLC0415
-
-    if folder is not None and worked.result.directive != "abandon":
-        shutil.copytree(worked.workspace, folder, symlinks=True, dirs_exist_ok=True)
 
 
 def _grants(write: Sequence[Path], approved: Sequence[str], *, network: bool) -> "Grants":

@@ -16,7 +16,7 @@ from earnest.runtime.market.posting import prepare_posting
 from earnest.surfaces.dashboard.files import send_file
 from earnest.surfaces.dashboard.logins import Logins, log_out
 from earnest.surfaces.dashboard.look import DataFolders, Look
-from earnest.surfaces.dashboard.pages import EXPORTS, PAGES, Reading, Site
+from earnest.surfaces.dashboard.pages import EXPORTS, PAGES, Site
 from earnest.surfaces.web.calls import Call, MyCall, called, rendered
 from earnest.surfaces.web.jobs import PostJob
 from earnest.surfaces.web.limits import RateLimits
@@ -38,7 +38,10 @@ def dashboard_router(
 ) -> APIRouter:
     """The routes, all outside the API. `mailer` takes owners' links to them; `is_stopping`: streams are to end."""
     router = APIRouter(include_in_schema=False)
-    site = Site(look=lambda request, reader: _look(request, reader, place), read=_reading)
+    site = Site(
+        look=lambda request, reader: _look(request, reader, place),
+        read=lambda request: called(request.scope).market.desk.database.read,
+    )
     for path, show in PAGES.items():
         router.add_api_route(path, site.page(show), methods=["GET"], response_model=None)
     for path, export in EXPORTS.items():
@@ -77,10 +80,6 @@ def _look(request: Request, reader: BooksReader, place: DataFolders | None) -> L
         params=request.path_params,
         query=request.query_params,
     )
-
-
-def _reading(request: Request) -> Reading:
-    return called(request.scope).market.desk.database.read
 
 
 def _live(is_stopping: Callable[[], bool]) -> Callable[[Request], Awaitable[Response]]:

@@ -5,17 +5,16 @@ Nothing heavy is imported before the first line was typed.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import wait
 from dataclasses import fields, replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeAlias
 
 from earnest.foundation.errors import EarnestError, Refused, Waits
 from earnest.surfaces.cli.asking import COMMAND, LATER
-from earnest.surfaces.cli.here import read_books, read_memory
+from earnest.surfaces.cli.here import read_books
 from earnest.surfaces.cli.printing import NobodyListens, complain, say, short
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from earnest.app.settings import Settings
     from earnest.engine.messages import Usage
     from earnest.memory.megram import Megram
-    from earnest.memory.service import MemoryReader
     from earnest.runtime.edits.change import RunChange
     from earnest.runtime.order import Order
     from earnest.surfaces.cli.asking import Terminal
@@ -35,7 +33,6 @@ TURNS_MAX: Final = 5
 RUNS_SHOWN: Final = 10
 ENTRIES_SHOWN: Final = 20
 ENTRY_CHARACTERS: Final = 200
-FILES_SHOWN: Final = 200
 NONE: Final = "none"
 """Said instead of a path: nothing is named any more."""
 
@@ -222,11 +219,7 @@ class Conversation:
 
     @_command("/memory [SPACE]", "what is remembered, such as of intent:TASK_CLASS")
     async def _memory(self, rest: str) -> None:
-        def newest(memory: "MemoryReader") -> "tuple[Megram, ...]":
-            return memory.entries(rest or None, limit=ENTRIES_SHOWN)
-
-        platform = self._platform  # a process opens its memory once
-        entries = newest(platform.memory) if platform else read_memory(newest, self._settings, nothing=())
+        entries = self._entries(rest or None)
         for megram in entries:
             content = short(megram.content, ENTRY_CHARACTERS)
             say(f"{megram.id}  {megram.level}  {megram.state}  {megram.space} · {megram.entity}", f"  {content}")
@@ -263,11 +256,13 @@ class Conversation:
 
     @_command("/files", "what the newest run left")
     async def _files(self, _rest: str) -> None:
+        from earnest.surfaces.cli.edits import made_lines  # noqa: PLC0415
+
         platform = await self._opened()
         if not self._newest:
             say("nothing was worked yet")
         else:
-            await asyncio.to_thread(_show_files, platform.runs.workspace_of(self._newest))
+            say(*await asyncio.to_thread(made_lines, platform.runs.workspace_of(self._newest)))
 
     @_command("/diff [RUN]", "what a run changed in what it was given to edit")
     async def _diff(self, rest: str) -> None:
@@ -349,6 +344,20 @@ class Conversation:
         if change.is_accepted and not change.is_empty:
             say("your files are as they were: /diff shows this, /apply puts it in their place")
 
+    def _entries(self, space: str | None) -> "tuple[Megram, ...]":
+        """From the open platform, if there is one: a process opens its memory once."""
+        from earnest.app.readers import reading_memory  # noqa: PLC0415
+
+        if self._platform is not None:
+            return self._platform.memory.entries(space, limit=ENTRIES_SHOWN)
+        try:
+            with reading_memory(self._settings) as memory:
+                return memory.entries(space, limit=ENTRIES_SHOWN)
+        except Refused as refusal:
+            if refusal.code != "memory_missing":
+                raise
+            return ()
+
     async def _opened(self) -> "Platform":
         from earnest.app.platform import open_platform  # noqa: PLC0415
 
@@ -365,27 +374,3 @@ def _order_of(playbook: str) -> "Order":
     from earnest.runtime.order import Grants  # noqa: PLC0415
 
     return order_of(Path(playbook).expanduser(), Grants())
-
-
-def _show_files(workspace: Path) -> None:
-    """The files that the newest run left, and their sizes in bytes."""
-    shown = list(islice(_files_below(workspace), FILES_SHOWN + 1))
-    say(
-        *(
-            f"{path.stat(follow_symlinks=False).st_size:>12}  {path.relative_to(workspace)}"
-            for path in shown[:FILES_SHOWN]
-        )
-    )
-    if not shown:
-        say("no files")
-    elif len(shown) > FILES_SHOWN:
-        say(f"and more than these {FILES_SHOWN}: {workspace}")
-
-
-def _files_below(folder: Path) -> Iterator[Path]:
-    """The files below a folder in the order of their names; links are not followed."""
-    for path in sorted(folder.iterdir()):
-        if path.is_dir() and not path.is_symlink():
-            yield from _files_below(path)
-        else:
-            yield path

@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 DIFF_LINES_MAX = 200
 FILES_SHOWN = 100
+MADE_SHOWN = 200
 CONFLICT = 2
 
 
@@ -191,6 +194,24 @@ def change_form(change: "RunChange") -> dict[str, object]:
         "edits": edits,
         "diff": "\n".join(diff_lines(change)),
     }
+
+
+def made_lines(workspace: Path) -> list[str]:
+    """The files that a run left, and their sizes in bytes: so many of them as may be shown."""
+    found = list(islice(_files(workspace), MADE_SHOWN + 1))
+    shown = found[:MADE_SHOWN]
+    lines = [f"{path.stat(follow_symlinks=False).st_size:>12}  {path.relative_to(workspace)}" for path in shown]
+    more = [f"and more than these {MADE_SHOWN}: {workspace}"] if len(found) > MADE_SHOWN else []
+    return [*lines, *more] if found else ["no files"]
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files below a folder in the order of their names; links are not followed."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            yield from _files(path)
+        else:
+            yield path
 
 
 def _step_form(edit: "EditChange", step: "EditStep") -> dict[str, object]:

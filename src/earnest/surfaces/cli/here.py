@@ -1,4 +1,4 @@
-"""What a command works on where it is typed: settings, books, memory, a platform; loaded once a command asks for it."""
+"""What a command works on where it is typed: settings, books, a platform; loaded once a command asks for it."""
 
 import os
 import signal
@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from earnest.app.settings import Settings
     from earnest.effects.ground.storage.place import Books
     from earnest.effects.ground.storage.reader import BooksReader
-    from earnest.memory.service import MemoryReader
 
 T = TypeVar("T")
-U = TypeVar("U")
 
 
 def settings_of(home: Path | None = None) -> "Settings":
@@ -52,21 +50,6 @@ def list_from_books(ask: "Callable[[BooksReader], tuple[T, ...]]") -> tuple[T, .
         if refusal.code != "no_database":
             raise
         return ()
-
-
-def read_memory(
-    ask: "Callable[[MemoryReader], T]", settings: "Settings | None" = None, *, nothing: U | None = None
-) -> "T | U":
-    """What memory answers; `nothing`, if it is given, before there is one. Raises `Refused("memory_missing")`."""
-    from earnest.app.readers import reading_memory  # noqa: PLC0415
-
-    try:
-        with reading_memory(settings or settings_of()) as memory:
-            return ask(memory)
-    except Refused as refusal:
-        if nothing is None or refusal.code != "memory_missing":
-            raise
-        return nothing
 
 
 def act(story: "Callable[[Platform], Awaitable[T]]") -> T:

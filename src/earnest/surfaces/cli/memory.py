@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339
-from earnest.surfaces.cli.here import act, finish, read_memory, settings_of
+from earnest.surfaces.cli.here import act, finish, settings_of
 from earnest.surfaces.cli.options import JsonLines, OneJson
 from earnest.surfaces.cli.printing import present, say, say_json
 
 if TYPE_CHECKING:
     from earnest.memory.megram import Megram
-    from earnest.memory.service import MemoryReader
 
 app = typer.Typer(help="Look at what was learnt from earlier runs, and add to it.", no_args_is_help=True)
 persona = typer.Typer(help="The Four Laws, and the persona that a person approved.", no_args_is_help=True)
@@ -28,7 +28,10 @@ def show(
     as_json: JsonLines = False,
 ) -> None:
     """List what is remembered."""
-    entries = read_memory(lambda memory: memory.entries(space, limit=limit))
+    from earnest.app.readers import reading_memory  # noqa: PLC0415
+
+    with reading_memory(settings_of()) as memory:
+        entries = memory.entries(space, limit=limit)
     for megram in entries:
         present(asdict(megram), *_lines(megram), as_json=as_json)
     if not entries and not as_json:
@@ -46,10 +49,12 @@ def query(
     as_json: OneJson = False,
 ) -> None:
     """Ask what memory advises: exploit, avoid, caution or ignore."""
+    from earnest.app.readers import reading_memory  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
 
     _check_tags(space, entity)
-    found = read_memory(lambda memory: memory.query_mk(space, entity, SystemClock().now_ms()))
+    with reading_memory(settings_of()) as memory:
+        found = memory.query_mk(space, entity, SystemClock().now_ms())
     present(
         {"attention": found.attention, "decision": found.decision, "action": found.action},
         f"{found.action}  (attention {found.attention:.3f}, decision {found.decision:+.3f})",
@@ -91,7 +96,10 @@ def forget(
     megram_id: Annotated[str, typer.Argument(metavar="ID", help="An entry's id, from `earnest memory show`.")],
 ) -> None:
     """Forget one entry for good."""
-    read_memory(lambda _: None)  # where nothing was remembered, nothing is created either
+    from earnest.app.readers import reading_memory  # noqa: PLC0415
+
+    with reading_memory(settings_of()):
+        pass  # where nothing was remembered, nothing is created either
     act(lambda platform: platform.remembering.forget(megram_id))
     say(f"forgotten: {megram_id}")
 
@@ -99,9 +107,17 @@ def forget(
 @persona.command("show")
 def show_persona(as_json: OneJson = False) -> None:
     """Show the laws, which nobody changes, and the persona."""
+    from earnest.app.readers import proposed_persona, reading_memory  # noqa: PLC0415
+    from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.memory.thinking import LAWS, PERSONA_ID  # noqa: PLC0415
 
-    approved, proposed = read_memory(lambda memory: (memory.get(PERSONA_ID), _proposed(memory)), nothing=(None, ""))
+    approved, proposed = None, ""
+    try:
+        with reading_memory(settings_of()) as memory:
+            approved, proposed = memory.get(PERSONA_ID), proposed_persona(memory, SystemClock().now_ms())
+    except Refused as refusal:
+        if refusal.code != "memory_missing":
+            raise
     if as_json:
         told = approved and {"text": approved.content, "by": approved.agent, "at_ms": approved.created_at_ms}
         say_json({"laws": LAWS, "persona": told, "proposed": proposed or None})
@@ -124,19 +140,16 @@ def set_persona(
     proposed: Annotated[bool, typer.Option("--proposed", help="The one that `show` proposes.")] = False,
 ) -> None:
     """Approve a persona in the place of the one before."""
+    from earnest.app.readers import proposed_persona, reading_memory  # noqa: PLC0415
+    from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
+
     if text and proposed:
         raise typer.BadParameter("give a text or --proposed, not both")
     if proposed:
-        text = read_memory(_proposed)
+        with reading_memory(settings_of()) as memory:
+            text = proposed_persona(memory, SystemClock().now_ms())
     act(lambda platform: platform.remembering.approve_persona(text, by))
     say(f"persona approved by {by}")
-
-
-def _proposed(memory: "MemoryReader") -> str:
-    from earnest.app.readers import proposed_persona  # noqa: PLC0415
-    from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
-
-    return proposed_persona(memory, SystemClock().now_ms())
 
 
 def dream(

@@ -10,9 +10,8 @@ from earnest.audit.tail import newest_lines, summary
 from earnest.foundation.errors import EarnestError, Refused
 from earnest.ledger.accounts import owner_of
 from earnest.memory.megram import Tag
-from earnest.memory.service import MemoryReader
 from earnest.surfaces.charts import table_csv
-from earnest.surfaces.dashboard.look import Look, Visitor
+from earnest.surfaces.dashboard.look import Look, Remembered, Visitor
 from earnest.surfaces.dashboard.rendering import ENVIRONMENT
 from earnest.views import overview
 from earnest.views.agents_public import find_agent
@@ -108,7 +107,7 @@ def plane(look: Look, form: str) -> str:
     return table_csv(columns, rows)
 
 
-def _memory(look: Look, memory: MemoryReader) -> dict[str, Any]:
+def _memory(look: Look, memory: Remembered) -> dict[str, Any]:
     pairs = dict.fromkeys((one.space, one.entity) for one in memory.entries(limit=MEGRAMS_MAX))
     points = []
     for space, entity in pairs:

@@ -1,11 +1,11 @@
 """One look at a page: who looks, at what moment, and what can be read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 from earnest.app import places
 from earnest.app.readers import reading_memory
@@ -15,7 +15,8 @@ from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Caller, Scope
 from earnest.market.terms import Terms
-from earnest.memory.service import MemoryReader
+from earnest.memory.megram import Level, Megram
+from earnest.memory.potential import Potentials
 from earnest.views.metrics import PeriodCounts
 
 
@@ -29,6 +30,22 @@ class Visitor(StrEnum):
     LOCAL = "local"
 
 
+class Remembered(Protocol):
+    """What a page asks of memory (`earnest.memory.service.MemoryReader`)."""
+
+    def counts(self) -> Mapping[Level, int]:
+        """How many Megrams each level has."""
+        ...
+
+    def entries(self, space: str | None = None, entity: str | None = None, *, limit: int = 100) -> Sequence[Megram]:
+        """Megrams, of one pair of tags if it is given."""
+        ...
+
+    def query_mk(self, space: str, entity: str, now_ms: int) -> Potentials:
+        """How much is known of a pair, and how it went."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFolders:
     """Where a data directory keeps what is not in its books. None of it need be there.
@@ -37,7 +54,7 @@ class DataFolders:
     """
 
     runs: Path
-    memory: Callable[[], AbstractContextManager[MemoryReader]]
+    memory: Callable[[], AbstractContextManager[Remembered]]
     audit_log: Path
 
     @classmethod

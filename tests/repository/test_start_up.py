@@ -8,7 +8,7 @@ import pytest
 
 from .source import SRC, expect_none, modules, shown
 
-ASK_A_PLATFORM = {"cycling", "in_the_name_of"}
+ASK_A_PLATFORM = {"cycling"}
 CHAT = ("asking", "prompt", "conversation")
 HEAVY = {"hypothesis", "jsonschema_rs", "lmdb", "psycopg", "pydantic", "pytest", "sqlite3", "yaml"}
 

@@ -14,7 +14,7 @@ import typer
 
 from earnest.surfaces.cli.commands import app_of
 from earnest.surfaces.cli.examples import EXAMPLES
-from earnest.surfaces.cli.notes import as_plain_text, notes
+from earnest.surfaces.cli.helping import as_plain_text, notes
 
 
 def leaves(command: Any, *path: str) -> Iterator[str]:

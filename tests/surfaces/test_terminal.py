@@ -16,8 +16,7 @@ import pytest
 
 from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.messages import PlanReady
-from earnest.surfaces.cli.asking import LATER, Terminal
-from earnest.surfaces.cli.typing_along import TypedLine
+from earnest.surfaces.cli.asking import LATER, Terminal, TypedLine
 from earnest.testing.model_server import ReceivedRequest, ScriptedReply, WireFault, answers
 
 from .endpoint import DONE, GREETED, GREETS, SPEC, Script, calling, environment_of, plan, serving
@@ -113,7 +112,7 @@ async def test_a_terminal_that_goes_away_neither_speaks_nor_keeps_anybody_busy(
 ) -> None:
     keys, screen = pty.openpty()
     said = list[str]()
-    monkeypatch.setattr("earnest.surfaces.cli.typing_along.is_foreground", lambda: True)
+    monkeypatch.setattr("earnest.surfaces.cli.asking.is_foreground", lambda: True)
     with os.fdopen(screen) as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
         with TypedLine(said.append) as typed:

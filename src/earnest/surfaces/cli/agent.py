@@ -1,17 +1,19 @@
 """`earnest agent`: a resident agent, and what it asks of the person who answers for it."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from earnest.client.credentials import Credentials
+from earnest.foundation.errors import Refused
+from earnest.surfaces.cli.here import finish, settings_of
+from earnest.surfaces.cli.in_the_name_of import client_of, credentials_of
+from earnest.surfaces.cli.options import As, Json
+from earnest.surfaces.cli.printing import present, say, say_json
 
 app = typer.Typer(help="A resident agent: it looks for work, does it, hands it in.", invoke_without_command=True)
-
-As = Annotated[str, typer.Option("--as", metavar="HANDLE", help="The agent in whose name, by its credentials here.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.callback()
@@ -39,57 +41,47 @@ def agent(
     """
     if context.invoked_subcommand is not None:
         return
-    import asyncio  # noqa: PLC0415 - it takes longer to load than the help of every command
-    import os  # noqa: PLC0415
-    from dataclasses import replace  # noqa: PLC0415
-
     from earnest.app.agent_settings import read_agent_settings  # noqa: PLC0415
     from earnest.app.residing import Residing, role_of  # noqa: PLC0415
     from earnest.surfaces.cli.cycling import RENEWED, run_agent  # noqa: PLC0415
-    from earnest.surfaces.cli.in_the_name_of import data_directory  # noqa: PLC0415
 
     given: dict[str, Any] = {"exec": command, "every_s": every, "timeout_s": timeout}
     given["role"] = role_of(role) if role else None
     settings = replace(read_agent_settings(folder), **{name: value for name, value in given.items() if value})
     renewed = os.environ.pop(RENEWED, "")
     residing = Residing(
-        home=data_directory(),
-        credentials=_credentials(as_),
+        home=settings_of().home,
+        credentials=credentials_of(as_),
         agent=settings,
         folder=folder,
         passes_key=pass_key,
         renewed_ms=int(renewed) if renewed else None,
     )
-    raise typer.Exit(asyncio.run(run_agent(residing, once=once, as_json=as_json)))
+    raise typer.Exit(finish(run_agent(residing, once=once, as_json=as_json)))
 
 
-@app.command("init")
+@app.command()
 def init(
     folder: Annotated[Path, typer.Argument(metavar="NAME", help="The new folder; its name is the agent's.")],
-    as_json: AsJson = False,
+    as_json: Json = False,
 ) -> None:
     """Make a working folder: HEARTBEAT.md, agent.toml, a program, a backlog.
 
     Exit codes: 0 made, 3 there is something already.
     """
     from earnest.app.agent_settings import init_agent  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    made = init_agent(folder)
-    if as_json:
-        say_json({"files": [str(path) for path in made]})
-        return
-    say(*(str(path) for path in made), "", f"cd {folder} && earnest agent")
+    made = [str(path) for path in init_agent(folder)]
+    present({"files": made}, *made, "", f"cd {folder} && earnest agent", as_json=as_json)
 
 
-@app.command("status")
-def status(as_: As = "", as_json: AsJson = False) -> None:
+@app.command()
+def status(as_: As = "", as_json: Json = False) -> None:
     """Show what the agent did last, what fails, and when it looks again.
 
     Exit codes: 0 well, 1 something does not work, 3 it has never run.
     """
     from earnest.runtime.agents.health import read_health  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     found: Any = read_health(_state(as_))
     if as_json:
@@ -101,23 +93,23 @@ def status(as_: As = "", as_json: AsJson = False) -> None:
     raise typer.Exit(1 if found["faults"] else 0)
 
 
-@app.command("questions")
-def questions(as_: As = "", as_json: AsJson = False) -> None:
+@app.command()
+def questions(as_: As = "", as_json: Json = False) -> None:
     """Show the agent's unanswered questions, the newest first."""
     from earnest.agents.book import JsonLinesBook  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     book = JsonLinesBook(_state(as_))
     answered = {row["about"] for row in book.rows("answer")}
     for row in book.rows("question"):
         if row["about"] not in answered:
-            if as_json:
-                say_json({"about": row["about"], "question": row["text"], "at_ms": row["at_ms"]})
-            else:
-                say(f"{row['about']}  {row['text']}")
+            present(
+                {"about": row["about"], "question": row["text"], "at_ms": row["at_ms"]},
+                f"{row['about']}  {row['text']}",
+                as_json=as_json,
+            )
 
 
-@app.command("answer")
+@app.command()
 def answer(
     about: Annotated[str, typer.Argument(metavar="ABOUT", help="What the question is about, as `questions` shows it.")],
     text: Annotated[str, typer.Argument(metavar="TEXT", help="approve, or reject and why; or other words.")],
@@ -128,8 +120,6 @@ def answer(
     Exit codes: 0 answered, 3 there is no such question, or it was answered.
     """
     from earnest.agents.book import JsonLinesBook  # noqa: PLC0415
-    from earnest.foundation.errors import Refused  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
 
     book = JsonLinesBook(_state(as_))
     if not any(row["about"] == about for row in book.rows("question")):
@@ -139,20 +129,13 @@ def answer(
     say(f"answered {about}")
 
 
-def _credentials(handle: str) -> "Credentials":
-    from earnest.surfaces.cli.in_the_name_of import credentials_of  # noqa: PLC0415
-
-    return credentials_of(handle)
-
-
 def _state(handle: str) -> Path:
     """The folder of the agent's own state; whose a mere key is, the platform is asked."""
     from earnest.app.residing import RESIDENT  # noqa: PLC0415
     from earnest.client.credentials import agent_folder  # noqa: PLC0415
-    from earnest.surfaces.cli.in_the_name_of import client_of, data_directory  # noqa: PLC0415
 
-    name = handle or _credentials("").handle
+    name = handle or credentials_of("").handle
     if not name:
         with client_of("") as client:
             name = client.get_me()["handle"]
-    return agent_folder(data_directory(), name) / RESIDENT
+    return agent_folder(settings_of().home, name) / RESIDENT

@@ -1,14 +1,15 @@
-"""Questions to a person in the middle of a run, at the terminal it was started from."""
+"""What a person says in the middle of a run, at the terminal it was started from: answers, and lines typed unasked."""
 
 import asyncio
+import codecs
 import contextlib
 import os
 import re
 import sys
 import termios
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from earnest.surfaces.cli.printing import complain, say
 
@@ -22,6 +23,9 @@ LINE_BYTES_MAX: Final = 4_096
 COMMAND: Final = re.compile(r"/(?P<name>[A-Za-z]*)(?:\s+(?P<rest>.*))?", re.DOTALL)
 """What a conversation obeys. Not a path: `/etc/hosts` is a word of a request."""
 LATER: Final = "a command waits until the run has ended; Ctrl+C ends it"
+_ESCAPE: Final = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O.|.)?")
+_LFLAG: Final = 3
+"""The place of the local modes among what `tcgetattr` gives."""
 YES: Final = frozenset({"y", "yes"})
 SHOW: Final = frozenset({"s", "show"})
 
@@ -138,3 +142,63 @@ async def _line(descriptor: int) -> str | None:
         return None
     finally:
         loop.remove_reader(descriptor)
+
+
+class TypedLine:
+    """Takes keys from the terminal within the block and hands in each line that is ended by Enter.
+
+    Nothing is echoed, and Ctrl+C stays a signal. Where nobody sits before a terminal of ours, nothing is taken.
+    """
+
+    def __init__(self, hand_in: Callable[[str], object]) -> None:
+        self.text = ""
+        """What was typed of the line so far."""
+        self._hand_in = hand_in
+        self._descriptor = -1
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._before: list[Any] | None = None
+
+    def __enter__(self) -> "TypedLine":
+        if sys.stdin.isatty() and is_foreground():
+            self._descriptor = sys.stdin.fileno()
+            self._before = termios.tcgetattr(self._descriptor)
+            quiet = list(self._before)
+            quiet[_LFLAG] &= ~(termios.ICANON | termios.ECHO)
+            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, quiet)
+            asyncio.get_running_loop().add_reader(self._descriptor, self._read)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+            with contextlib.suppress(termios.error):  # the terminal has gone
+                termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+            self._before = None
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """The terminal as it was before, for a question."""
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
+
+    def _read(self) -> None:
+        try:
+            typed = os.read(self._descriptor, LINE_BYTES_MAX)
+        except OSError:
+            typed = b""
+        if not typed:  # the terminal has gone, and would be ready to be read for ever
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+        keys = self._decoder.decode(typed)
+        for key in _ESCAPE.sub("", keys):
+            if key in "\r\n":
+                line, self.text = self.text, ""
+                self._hand_in(line)
+            elif key in "\x7f\b":
+                self.text = self.text[:-1]
+            elif key == "\x15":  # Ctrl+U
+                self.text = ""
+            elif key.isprintable():
+                self.text = (self.text + key)[:LINE_BYTES_MAX]

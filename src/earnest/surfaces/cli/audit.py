@@ -1,11 +1,16 @@
 """`earnest audit`: what the independent auditor saw."""
 
-import signal
+import json
 import sys
 from contextlib import suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from earnest.surfaces.cli.here import finish_unless_stopped, settings_of
+from earnest.surfaces.cli.options import OneJson
+from earnest.surfaces.cli.printing import present, say, say_json
 
 if TYPE_CHECKING:
     from earnest.app.calibration import Compared
@@ -14,21 +19,13 @@ app = typer.Typer(help="Read the auditor's report and log.", no_args_is_help=Tru
 
 
 @app.command()
-def report(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+def report(as_json: OneJson = False) -> None:
     """Report on what was observed in the last day."""
-    from earnest.app.platform import audit_settings  # noqa: PLC0415
-    from earnest.app.readers import audit_log  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.audit.report import report_json, report_lines  # noqa: PLC0415
     from earnest.surfaces.cli.auditing import report_on  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    settings = read_settings()
-    found = report_on(audit_log(settings), audit_settings(settings), None)
-    if as_json:
-        say_json(report_json(found))
-    else:
-        say(*report_lines(found))
+    found = report_on(settings_of())
+    present(report_json(found), *report_lines(found), as_json=as_json)
 
 
 @app.command()
@@ -40,10 +37,9 @@ def tail(
 ) -> None:
     """Show the newest lines of the audit log, oldest first."""
     from earnest.app.readers import audit_log  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.audit.reading import newest_lines  # noqa: PLC0415
 
-    for line in newest_lines(audit_log(read_settings()), number):
+    for line in newest_lines(audit_log(settings_of()), number):
         _show(line, as_json)
 
 
@@ -56,28 +52,15 @@ def follow(
     EARNEST_BUS names the server, with the auditor's password. The log lies in a data directory of its own, where the
     other commands of `earnest audit` read it. Exit codes: 0 stopped, 3 it could not begin.
     """
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.following import follow as followed  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.audit.report import AuditReport, report_json, report_lines  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     def show(report: AuditReport) -> None:
-        if as_json:
-            say_json(report_json(report))
-        else:
-            say(*report_lines(report))
+        present(report_json(report), *report_lines(report), as_json=as_json)
         sys.stdout.flush()  # whoever started us through a pipe waits for it
 
-    async def until_stopped() -> None:
-        me = asyncio.current_task()
-        assert me is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, me.cancel)
-        await followed(read_settings(), show)
-
-    with suppress(KeyboardInterrupt, asyncio.CancelledError):
-        asyncio.run(until_stopped())
+    with suppress(KeyboardInterrupt):
+        finish_unless_stopped(followed(settings_of(), show))
 
 
 @app.command()
@@ -86,36 +69,24 @@ def verify(
     continued: Annotated[
         bool, typer.Option("--continue", help="Only what came after `earnest journal verify` last found it intact.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: OneJson = False,
 ) -> None:
     """Read the whole log, and hold it against what the journal knows of it.
 
     Exit codes: 0 intact, 1 not intact, 3 there is no log.
     """
     from earnest.app import places  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.audit.journal_check import check_audit_log, read_verified  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    settings = read_settings()
+    settings = settings_of()
     before = read_verified(places.verified(settings.home)) if continued else None
     found = check_audit_log(places.audit_log(settings.home), settings.books, before)
-    if as_json:
-        say_json(
-            {
-                "intact": found.intact,
-                "lines": found.end.lines,
-                "head": found.end.head,
-                "vouched": found.vouched,
-                "torn_bytes": found.torn_bytes,
-                "findings": list(found.findings),
-            }
-        )
-    else:
-        torn = f"; {found.torn_bytes} bytes of a line that was never finished" if found.torn_bytes else ""
-        verdict = "intact" if found.intact else "NOT INTACT"
-        lines = f"{found.end.lines} lines, {found.vouched} of them known elsewhere{torn}; head {found.end.head}"
-        say(*found.findings, f"{verdict}: {lines}")
+    torn = f"; {found.torn_bytes} bytes of a line that was never finished" if found.torn_bytes else ""
+    verdict = "intact" if found.intact else "NOT INTACT"
+    lines = f"{found.end.lines} lines, {found.vouched} of them known elsewhere{torn}; head {found.end.head}"
+    form = {"intact": found.intact, "lines": found.end.lines, "head": found.end.head, "vouched": found.vouched}
+    form |= {"torn_bytes": found.torn_bytes, "findings": found.findings}
+    present(form, *found.findings, f"{verdict}: {lines}", as_json=as_json)
     raise typer.Exit(0 if found.intact else 1)
 
 
@@ -128,18 +99,14 @@ def calibrate(
     runs: Annotated[
         int, typer.Option(min=1, max=1_000_000, metavar="N", help="About so many of the newest runs.")
     ] = 500,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: OneJson = False,
 ) -> None:
     """Replay the recorded rounds under other constants; propose constants, and rho and a time budget for each class."""
-    from dataclasses import asdict  # noqa: PLC0415
-
     from earnest.app.calibration import calibrate as calibrated  # noqa: PLC0415
     from earnest.app.readers import audit_log  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     wanted = dict(_pair(change) for change in changes or ())
-    settings = read_settings()
+    settings = settings_of()
     found = calibrated(audit_log(settings), settings.solver, wanted, runs)
     if as_json:
         say_json(asdict(found))
@@ -178,20 +145,14 @@ def _told(one: "Compared") -> str:
 
 def _show(line: bytes, as_json: bool) -> None:
     """A line that was damaged is shown as such: somebody looking for it must be able to see it."""
-    import json  # noqa: PLC0415
-
     from earnest.audit.event import decode_line  # noqa: PLC0415
     from earnest.audit.reading import summary  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     try:
         decode_line(line)
     except ValueError as error:
         text = line.decode(errors="backslashreplace")
-        if as_json:
-            say_json({"damaged": str(error), "line": text})
-        else:
-            say(f"DAMAGED ({error})  {text}")
+        present({"damaged": str(error), "line": text}, f"DAMAGED ({error})  {text}", as_json=as_json)
         return
     if as_json:
         say_json(json.loads(line))

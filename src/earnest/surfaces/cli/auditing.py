@@ -4,6 +4,9 @@ import re
 from pathlib import Path
 from typing import Final
 
+from earnest.app.platform import audit_settings
+from earnest.app.readers import audit_log
+from earnest.app.settings import Settings
 from earnest.audit.event import LogPosition, Note, decode_line
 from earnest.audit.reading import newest_lines
 from earnest.audit.report import AuditReport, AuditSettings, Trigger, report_of
@@ -26,21 +29,22 @@ def window_ms_of(text: str) -> int:
     return int(found[1]) * UNITS_MS[found[2]]
 
 
-def report_on(log: Path, settings: AuditSettings, window_ms: int | None) -> AuditReport:
+def report_on(settings: Settings, window_ms: int | None = None) -> AuditReport:
     """Of the newest `LINES_MAX` lines those that fall within the window, by default a day.
 
     Periodic reports have windows of their own, which end: what is shown here is not emptied by them. Where the one that
     goes on began before those lines, it is shown.
     """
+    log, rules = audit_log(settings), audit_settings(settings)
     now_ms, kept = SystemClock().now_ms(), take_snapshot(log)
-    newest = _newest(log, settings, window_ms or DAY_MS, now_ms, kept.statistics.broken)
+    newest = _newest(log, rules, window_ms or DAY_MS, now_ms, kept.statistics.broken)
     started_ms = kept.statistics.window.start_ms
     if window_ms is not None or (newest.window_start_ms and started_ms > newest.window_start_ms):
         return newest
-    return report_of(kept.statistics, kept.end, trigger=Trigger.ON_DEMAND, now_ms=now_ms, settings=settings)
+    return report_of(kept.statistics, kept.end, trigger=Trigger.ON_DEMAND, now_ms=now_ms, settings=rules)
 
 
-def _newest(log: Path, settings: AuditSettings, window_ms: int, now_ms: int, broken: str) -> AuditReport:
+def _newest(log: Path, rules: AuditSettings, window_ms: int, now_ms: int, broken: str) -> AuditReport:
     statistics, end = Statistics(broken=broken), LogPosition()
     for text in newest_lines(log, LINES_MAX):
         try:
@@ -51,4 +55,4 @@ def _newest(log: Path, settings: AuditSettings, window_ms: int, now_ms: int, bro
         end = LogPosition(lines=line.event.seq, head=line.hash)
         if line.event.at_ms >= now_ms - window_ms and line.event.kind != Note.WINDOW:
             fold(statistics, line.event)
-    return report_of(statistics, end, trigger=Trigger.ON_DEMAND, now_ms=now_ms, settings=settings)
+    return report_of(statistics, end, trigger=Trigger.ON_DEMAND, now_ms=now_ms, settings=rules)

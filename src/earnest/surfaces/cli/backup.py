@@ -1,17 +1,21 @@
 """`earnest backup` and `earnest restore`: the data directory kept elsewhere, and brought back."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from earnest.foundation.instants import rfc3339
+from earnest.surfaces.cli.here import home_and_books
+from earnest.surfaces.cli.options import Home, OneJson
+from earnest.surfaces.cli.printing import complain, present, tell
 
 if TYPE_CHECKING:
     from earnest.effects.ground.backup.manifest import BackupManifest
 
 Target = Annotated[Path, typer.Argument(metavar="PATH", help="The folder of backups, outside the data directory.")]
 Keys = Annotated[Path | None, typer.Option(metavar="PATH", help="The folder for what is secret, apart from the rest.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Home = Annotated[Path | None, typer.Option(help="The data directory.")]
 
 
 def backup(
@@ -20,24 +24,18 @@ def backup(
     keys: Keys = None,
     share: Annotated[int, typer.Option(min=1, max=100, help="Of the time it may work, in percent.")] = 30,
     home: Home = None,
-    as_json: Json = False,
+    as_json: OneJson = False,
 ) -> None:
     """Take an incremental backup, also while the data directory is in use.
 
     Exit codes: 0 made, 1 made, and artifacts that the books know are missing; 3 not made.
     """
-    import os  # noqa: PLC0415
-
     from earnest.app.artifacts import shelf_in  # noqa: PLC0415
     from earnest.app.backup import BackupOrder, back_up  # noqa: PLC0415
-    from earnest.app.judging_settings import books_of  # noqa: PLC0415
-    from earnest.app.places import home_of  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import complain, say, say_json, tell  # noqa: PLC0415
 
     os.nice(19)
-    place = home or home_of(os.environ)
-    books = books_of(place, os.environ)
+    place, books = home_and_books(home)
     shelf = shelf_in(place, os.environ)
     order = BackupOrder(
         home=place,
@@ -51,17 +49,16 @@ def backup(
     tell("")
     complain(f"left out: {one}" for one in done.manifest.left_out)
     complain(f"missing: {sha256}, which the books know" for sha256 in done.missing)
-    if as_json:
-        say_json(
-            {
-                **_form(done.manifest),
-                "written_bytes": done.written_bytes,
-                "left_out": list(done.manifest.left_out),
-                "missing": list(done.missing),
-            }
-        )
-    else:
-        say(f"{_line(done.manifest)}; {done.written_bytes} bytes were new")
+    present(
+        {
+            **_form(done.manifest),
+            "written_bytes": done.written_bytes,
+            "left_out": done.manifest.left_out,
+            "missing": done.missing,
+        },
+        f"{_line(done.manifest)}; {done.written_bytes} bytes were new",
+        as_json=as_json,
+    )
     raise typer.Exit(1 if done.missing else 0)
 
 
@@ -81,51 +78,45 @@ def restore(
     ] = "",
     listed: Annotated[bool, typer.Option("--list", help="List the backups that are there.")] = False,
     home: Home = None,
-    as_json: Json = False,
+    as_json: OneJson = False,
 ) -> None:
     """Make a new data directory of a backup, verified before it takes its place.
 
     Exit codes: 0 restored, or found whole; 3 not.
     """
-    import os  # noqa: PLC0415
-
     from earnest.app import places  # noqa: PLC0415
     from earnest.app.artifacts import shelf_in  # noqa: PLC0415
-    from earnest.app.judging_settings import books_of  # noqa: PLC0415
     from earnest.app.moving import SQLITE, place_of  # noqa: PLC0415
     from earnest.app.places import home_of  # noqa: PLC0415
     from earnest.app.restore import BackupSource, backups_in, verify_backup  # noqa: PLC0415
     from earnest.app.restore import restore as restored  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import complain, say, say_json, tell  # noqa: PLC0415
 
     if listed:
         for one in backups_in(path):
-            if as_json:
-                say_json(_form(one))
-            else:
-                say(_line(one))
+            present(_form(one), _line(one), as_json=as_json)
         return
-    source, place, clock = BackupSource(folder=path, keys=keys, name=name), home or home_of(os.environ), SystemClock()
+    source, clock = BackupSource(folder=path, keys=keys, name=name), SystemClock()
+    place = home or home_of(os.environ)
     server = None if to in {"", SQLITE} else place_of(places.books(place), to)
     done = verify_backup(source, clock, tell) if verify_only else restored(source, place, clock, tell, server=server)
     tell("")
     if keys is None and any(file.secret for file in done.manifest.files):
         complain(["the keys of this backup lie elsewhere: --keys PATH"])
-    named = books_of(place, os.environ)
+    _, named = home_and_books(place)
     if not verify_only and named != (server or places.books(place)):
         complain([f"the settings name {named} for the books: those that were restored are elsewhere"])
     if not verify_only and shelf_in(place, os.environ).is_shared:
         complain(["the artifacts were laid in the data directory: move them, too (`earnest migrate --artifacts-to`)"])
-    if as_json:
-        say_json({**_form(done.manifest), "rows": done.rows, "home": None if verify_only else str(place)})
-    else:
-        say(f"{_line(done.manifest)}; {done.rows} rows made anew", "whole" if verify_only else f"restored to {place}")
+    present(
+        {**_form(done.manifest), "rows": done.rows, "home": None if verify_only else str(place)},
+        f"{_line(done.manifest)}; {done.rows} rows made anew",
+        "whole" if verify_only else f"restored to {place}",
+        as_json=as_json,
+    )
 
 
 def _form(manifest: "BackupManifest") -> dict[str, object]:
-    from earnest.foundation.instants import rfc3339  # noqa: PLC0415
-
     return {
         "backup": manifest.id,
         "created_at": rfc3339(manifest.created_ms),

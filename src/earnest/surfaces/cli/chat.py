@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from earnest.foundation.errors import Unavailable, Waits
 from earnest.foundation.version import VERSION
 from earnest.surfaces.cli.printing import say
 
@@ -38,7 +39,6 @@ def chat() -> None:
     import asyncio  # noqa: PLC0415 - it takes longer to load than the help of every command
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
-    from earnest.foundation.errors import Unavailable  # noqa: PLC0415
     from earnest.surfaces.cli.asking import is_terminal  # noqa: PLC0415
 
     if not is_terminal():
@@ -76,7 +76,6 @@ async def talk(prompt: "LinePrompt", ready: "Future[Settings]") -> None:
     """Until there is nothing more to read. A signal ends it, and leaves the run to be resumed."""
     import asyncio  # noqa: PLC0415
 
-    from earnest.foundation.errors import Waits  # noqa: PLC0415
     from earnest.surfaces.cli.asking import Terminal  # noqa: PLC0415
     from earnest.surfaces.cli.conversation import Conversation  # noqa: PLC0415
 

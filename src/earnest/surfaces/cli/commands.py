@@ -10,37 +10,29 @@ from earnest.foundation.version import VERSION
 from earnest.surfaces.cli.examples import add_examples
 
 COMMANDS: Final = {
-    "chat": "chat",
-    "run": "run",
-    "resume": "resume",
-    "runs": "runs",
-    "show": "runs",
-    "diff": "edits",
-    "apply": "edits",
-    "undo": "edits",
-    "verify": "verify",
-    "replay": "verify",
-    "dream": "dream",
-    "serve": "serve",
-    "worker": "worker",
-    "simulate": "simulate",
-    "recompute": "simulate",
-    "doctor": "doctor",
-    "wallet": "wallet",
-    "score": "score",
-    "dashboard": "dashboard",
-    "metrics": "metrics",
-    "backup": "backup",
-    "restore": "backup",
-    "gc": "gc",
-    "migrate": "migrate",
-    "export": "export",
-    "forget": "forget",
-    "init": "scaffold",
-    "lint": "scaffold",
-    "help": "helping",
+    "chat": ("chat",),
+    "run": ("run", "resume"),
+    "runs": ("runs", "show"),
+    "edits": ("diff", "apply", "undo"),
+    "verify": ("verify", "replay"),
+    "memory": ("dream",),
+    "serve": ("serve",),
+    "worker": ("worker",),
+    "simulate": ("simulate", "recompute"),
+    "doctor": ("doctor",),
+    "wallet": ("wallet",),
+    "score": ("score",),
+    "dashboard": ("dashboard",),
+    "metrics": ("metrics",),
+    "backup": ("backup", "restore"),
+    "gc": ("gc",),
+    "migrate": ("migrate",),
+    "export": ("export",),
+    "forget": ("forget",),
+    "scaffold": ("init", "lint"),
+    "helping": ("help",),
 }
-"""Each command's file; the function bears its name."""
+"""The commands of each file; a function bears its command's name."""
 GROUPS: Final = (
     "agent",
     "audit",
@@ -68,8 +60,9 @@ def app_of(chosen: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(root)
-    known = chosen in COMMANDS or chosen in GROUPS
-    for name, file in COMMANDS.items():
+    commands = {name: file for file, names in COMMANDS.items() for name in names}
+    known = chosen in commands or chosen in GROUPS
+    for name, file in commands.items():
         if name == chosen or not known:
             app.command(name=name)(getattr(_file(file), name))
     for name in GROUPS:

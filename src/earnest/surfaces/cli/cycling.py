@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +19,7 @@ from earnest.runtime.agents.resident import ResidentOutcome, ResidentReport
 from earnest.runtime.heartbeats.report import CycleOutcome
 from earnest.runtime.heartbeats.report import CycleReport as HeartbeatReport
 from earnest.surfaces.cli.endings import ExitCode
-from earnest.surfaces.cli.printing import complain, say, say_json
+from earnest.surfaces.cli.printing import complain, present, say, say_json
 
 _AGENT_CODES: Final = {ResidentOutcome.FAILED: ExitCode.ABANDON, ResidentOutcome.UNANSWERED: ExitCode.NO_ANSWER}
 _HEARTBEAT_CODES: Final = {CycleOutcome.FAILED: ExitCode.ABANDON, CycleOutcome.UNANSWERED: ExitCode.NO_ANSWER}
@@ -34,10 +35,7 @@ async def run_agent(residing: Residing, *, once: bool, as_json: bool) -> int:
 
     An idle agent that holds much memory becomes a new process of the same id and arguments.
     """
-
-    def tell(report: ResidentReport | HeartbeatReport) -> None:
-        _tell(report, as_json=as_json)
-
+    tell = partial(_tell, as_json=as_json)
     next_ms: int | None = None
     with _until_stopped() as on_wake:
         async with opened_resident(residing) as (resident, heartbeats):
@@ -69,7 +67,7 @@ async def run_heartbeat(home: Path, credentials: Credentials, running: Running, 
                 report = runner.held_back() or await runner.cycle()
                 _tell(report, as_json=as_json)
                 return _HEARTBEAT_CODES.get(report.outcome, ExitCode.ACCEPT)
-            await runner.run(lambda report: _tell(report, as_json=as_json))
+            await runner.run(partial(_tell, as_json=as_json))
     return ExitCode.STOPPED
 
 
@@ -126,8 +124,5 @@ def _is_large() -> bool:
 
 
 def _tell(report: ResidentReport | HeartbeatReport, *, as_json: bool) -> None:
-    if as_json:
-        say_json(report.to_json())
-    else:
-        say(*report.lines())
+    present(report.to_json(), *report.lines(), as_json=as_json)
     sys.stdout.flush()

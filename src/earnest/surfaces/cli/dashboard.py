@@ -1,15 +1,19 @@
 """`earnest dashboard`: what was run here and what came of it, in a browser, until it is stopped."""
 
 import sys
-from pathlib import Path
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
+from earnest.surfaces.cli.here import settings_of
+from earnest.surfaces.cli.options import Home
+from earnest.surfaces.cli.printing import say, say_json
+
 
 def dashboard(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="On which port; 0: any free one.")] = 0,
-    home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
+    home: Home = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object once it listens.")] = False,
 ) -> None:
     """Show this data directory in a browser, read-only, on this machine only.
@@ -18,15 +22,11 @@ def dashboard(
 
     Exit codes: 0 stopped, 3 it could not begin.
     """
-    from contextlib import suppress  # noqa: PLC0415
-
     from earnest.app import places  # noqa: PLC0415
     from earnest.app.readers import reading_books  # noqa: PLC0415
     from earnest.app.server_settings import ServerSettings  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemChance, SystemClock  # noqa: PLC0415
     from earnest.identity.secret import base62  # noqa: PLC0415
-    from earnest.surfaces.cli.keys import settings_of  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
     from earnest.surfaces.dashboard.local import local_app, serve_local  # noqa: PLC0415
     from earnest.surfaces.web.serving import listen, served_at  # noqa: PLC0415
 

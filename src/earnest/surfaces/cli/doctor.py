@@ -4,9 +4,13 @@ from typing import Annotated
 
 import typer
 
+from earnest.surfaces.cli.here import finish, settings_of
+from earnest.surfaces.cli.options import OneJson
+from earnest.surfaces.cli.printing import present
+
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: OneJson = False,
     self_test: Annotated[
         bool, typer.Option("--self-test", help="Only attack the sandbox anew, and keep the result for a day.")
     ] = False,
@@ -17,15 +21,12 @@ def doctor(
 
     Exit codes: 0 all is well, 1 something is missing or damaged, 3 bad usage or settings.
     """
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.doctor import examine  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    findings = asyncio.run(examine(read_settings(), online=online, only_sandbox=self_test, deep=deep))
-    if as_json:
-        say_json({finding.name: {"well": finding.well, "detail": finding.detail} for finding in findings})
-    else:
-        say(*(f"{'ok ' if finding.well else 'BAD'}  {finding.name:<14}  {finding.detail}" for finding in findings))
+    findings = finish(examine(settings_of(), online=online, only_sandbox=self_test, deep=deep))
+    present(
+        {finding.name: {"well": finding.well, "detail": finding.detail} for finding in findings},
+        *(f"{'ok ' if finding.well else 'BAD'}  {finding.name:<14}  {finding.detail}" for finding in findings),
+        as_json=as_json,
+    )
     raise typer.Exit(0 if all(finding.well for finding in findings) else 1)

@@ -2,9 +2,16 @@
 
 import sys
 from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from earnest.foundation.errors import Refused
+from earnest.surfaces.cli.here import finish, settings_of
+from earnest.surfaces.cli.options import OneJson, RunId
+from earnest.surfaces.cli.printing import complain, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -16,21 +23,16 @@ if TYPE_CHECKING:
 
 DIFF_LINES_MAX = 200
 FILES_SHOWN = 100
+MADE_SHOWN = 200
 CONFLICT = 2
-
-Run = Annotated[
-    str | None, typer.Argument(metavar="RUN", help="A run's id, or its beginning. Default: the newest run.")
-]
 
 
 def diff(
-    run: Run = None,
+    run: RunId = None,
     stat: Annotated[bool, typer.Option("--stat", help="Name the files and count their lines only.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: OneJson = False,
 ) -> None:
     """Show what a run changed in files to edit, for `patch -p1`."""
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
-
     change = _change(run)
     if as_json:
         say_json(change_form(change))
@@ -41,7 +43,7 @@ def diff(
 
 
 def apply(
-    run: Run = None,
+    run: RunId = None,
     unverified: Annotated[
         bool, typer.Option("--unverified", help="Apply what no verdict accepted; asks first.")
     ] = False,
@@ -55,32 +57,22 @@ def apply(
     Exit codes: 0 applied, 2 nothing was applied because files have changed since the run was given them, 3 anything
     else. An unverified change is applied only after a yes.
     """
-    import asyncio  # noqa: PLC0415
-
     change = _change(run)
     if unverified and not change.is_accepted and not yes and not _confirmed(change):
         raise typer.Exit(3)
-    raise typer.Exit(
-        asyncio.run(_with_edits(lambda edits: apply_told(edits, change.run_id, unverified=unverified, merge=merge)))
-    )
+    raise typer.Exit(_act(lambda edits: apply_told(edits, change.run_id, unverified=unverified, merge=merge)))
 
 
-def undo(run: Run = None) -> None:
+def undo(run: RunId = None) -> None:
     """Restore what a run replaced or deleted, unless changed since. Exit codes as for `apply`."""
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.readers import run_of  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
 
-    run_id = run_of(read_settings(), run)
-    raise typer.Exit(asyncio.run(_with_edits(lambda edits: undo_told(edits, run_id))))
+    run_id = run_of(settings_of(), run)
+    raise typer.Exit(_act(lambda edits: undo_told(edits, run_id)))
 
 
 async def _told(run_id: str, acting: "Awaitable[tuple[EditPart, ...]]", told: str, hint: str = "") -> int:
     """Apply or take back, and say what became of it; the exit code."""
-    from earnest.foundation.errors import Refused  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import complain, say  # noqa: PLC0415
-
     try:
         parts = await acting
     except Refused as refused:
@@ -107,40 +99,35 @@ async def undo_told(edits: "Edits", run_id: str) -> int:
     return await _told(run_id, edits.undo(run_id), "taken back")
 
 
-async def _with_edits(act: "Callable[[Edits], Awaitable[int]]") -> int:
+def _act(story: "Callable[[Edits], Awaitable[int]]") -> int:
     from earnest.app.own_runs import open_edits  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
 
-    async with open_edits(read_settings()) as edits:
-        return await act(edits)
+    async def work() -> int:
+        async with open_edits(settings_of()) as edits:
+            return await story(edits)
+
+    return finish(work())
 
 
 def offer(run_id: str, *, unasked: bool) -> None:
     """After a verdict that accepts: show the change, if there can be one, and ask once; else say how to apply it."""
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.readers import change_if_any  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.surfaces.cli.asking import is_terminal  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
 
-    change = change_if_any(read_settings(), run_id)
+    change = change_if_any(settings_of(), run_id)
     if change is None:
         return
     if change.is_empty:
         say("", *stat_lines(change))
         return
     if unasked or (is_terminal() and _wanted(change)):
-        code = asyncio.run(_with_edits(lambda edits: apply_told(edits, run_id)))
-        if code:
+        if code := _act(lambda edits: apply_told(edits, run_id)):
             raise typer.Exit(code)
     else:
         say("", *stat_lines(change), f"your files are as they were: `earnest apply {run_id}` applies this")
 
 
 def _wanted(change: "RunChange") -> bool:
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
-
     lines = list(diff_lines(change))
     say("", *(lines if len(lines) <= DIFF_LINES_MAX else stat_lines(change)))
     while True:
@@ -152,8 +139,6 @@ def _wanted(change: "RunChange") -> bool:
 
 
 def _confirmed(change: "RunChange") -> bool:
-    from earnest.surfaces.cli.printing import complain, say  # noqa: PLC0415
-
     unmet = change.result.unmet if change.result else ()
     say("no verdict accepted this:", *(f"  unmet  {one.text} ({one.reason})" for one in unmet), *stat_lines(change))
     if not sys.stdin.isatty():
@@ -164,9 +149,8 @@ def _confirmed(change: "RunChange") -> bool:
 
 def _change(run: str | None) -> "RunChange":
     from earnest.app.readers import change_of  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
 
-    return change_of(read_settings(), run)
+    return change_of(settings_of(), run)
 
 
 def diff_lines(change: "RunChange") -> Iterator[str]:
@@ -210,6 +194,24 @@ def change_form(change: "RunChange") -> dict[str, object]:
         "edits": edits,
         "diff": "\n".join(diff_lines(change)),
     }
+
+
+def made_lines(workspace: Path) -> list[str]:
+    """The files that a run left, and their sizes in bytes: so many of them as may be shown."""
+    found = list(islice(_files(workspace), MADE_SHOWN + 1))
+    shown = found[:MADE_SHOWN]
+    lines = [f"{path.stat(follow_symlinks=False).st_size:>12}  {path.relative_to(workspace)}" for path in shown]
+    more = [f"and more than these {MADE_SHOWN}: {workspace}"] if len(found) > MADE_SHOWN else []
+    return [*lines, *more] if found else ["no files"]
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files below a folder in the order of their names; links are not followed."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            yield from _files(path)
+        else:
+            yield path
 
 
 def _step_form(edit: "EditChange", step: "EditStep") -> dict[str, object]:

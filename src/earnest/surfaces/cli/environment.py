@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Packages for sandboxes: build, list, remove.", no_args_is_help=True)
+from earnest.surfaces.cli.options import Json
+from earnest.surfaces.cli.printing import complain, present, say
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+app = typer.Typer(help="Packages for sandboxes: build, list, remove.", no_args_is_help=True)
 
 
 @app.command()
@@ -24,16 +25,16 @@ def build(
     from earnest.app.building import built  # noqa: PLC0415
     from earnest.app.judging_settings import read_judging_settings  # noqa: PLC0415
     from earnest.effects.hands.environments.recipe import Recipe  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import complain, say, say_json  # noqa: PLC0415
 
     def announce(recipe: Recipe, program: str) -> None:
         complain([f"{program} fetches {', '.join(line.partition(' --hash')[0] for line in recipe.lines)}"])
 
     found, was_there = built(file, read_judging_settings(), announce)
-    if as_json:
-        say_json({"id": found.id, "digest": found.digest, "packages": list(found.packages), "was_there": was_there})
-    else:
-        say(f"{'built already' if was_there else 'built'}: {found.id[:12]}  {' '.join(found.packages)}")
+    present(
+        {"id": found.id, "digest": found.digest, "packages": list(found.packages), "was_there": was_there},
+        f"{'built already' if was_there else 'built'}: {found.id[:12]}  {' '.join(found.packages)}",
+        as_json=as_json,
+    )
 
 
 @app.command("list")
@@ -41,13 +42,13 @@ def list_(as_json: Json = False) -> None:
     """List what was built, with the packages of each."""
     from earnest.app.judging_settings import read_judging_settings  # noqa: PLC0415
     from earnest.app.sandboxes import environments  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     found = list(environments(read_judging_settings()).all())
-    if as_json:
-        say_json([{"id": one.id, "digest": one.digest, "packages": list(one.packages)} for one in found])
-    else:
-        say(*(f"{one.id[:12]}  {' '.join(one.packages)}" for one in found))
+    present(
+        [{"id": one.id, "digest": one.digest, "packages": list(one.packages)} for one in found],
+        *(f"{one.id[:12]}  {' '.join(one.packages)}" for one in found),
+        as_json=as_json,
+    )
 
 
 @app.command()
@@ -55,6 +56,5 @@ def remove(identity: Annotated[str, typer.Argument(metavar="ID", help="Its id, o
     """Remove an environment. Runs and verdicts that need it say so, and how to build it again."""
     from earnest.app.judging_settings import read_judging_settings  # noqa: PLC0415
     from earnest.app.sandboxes import environments  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
 
     say(f"removed {environments(read_judging_settings()).remove(identity).id[:12]}")

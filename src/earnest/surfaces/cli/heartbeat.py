@@ -1,11 +1,14 @@
-"""`earnest heartbeat`: what an agent's HEARTBEAT.md promises, and whether it is still what was pinned."""
+"""`earnest heartbeat`: what an agent's HEARTBEAT.md promises, whether it is what was pinned; any program keeps it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from earnest.surfaces.cli import heartbeat_run
+from earnest.surfaces.cli.here import finish, settings_of
+from earnest.surfaces.cli.in_the_name_of import credentials_of
+from earnest.surfaces.cli.options import As, OneJson
+from earnest.surfaces.cli.printing import complain, present, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,8 +16,6 @@ if TYPE_CHECKING:
     from earnest.contracts.heartbeat.task import HeartbeatContract, HeartbeatTask
 
 app = typer.Typer(help="HEARTBEAT.md: what an agent looks after.", no_args_is_help=True)
-app.command("run")(heartbeat_run.run)
-app.command("wake")(heartbeat_run.wake)
 
 NAME = Path("HEARTBEAT.md")
 File = Annotated[
@@ -23,11 +24,56 @@ File = Annotated[
 FileOption = Annotated[
     Path, typer.Option("--file", metavar="FILE", help="The file; HEARTBEAT.md of this folder.", show_default=False)
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-@app.command("lint")
-def lint(file: File = NAME, as_json: AsJson = False) -> None:
+@app.command()
+def run(
+    command: Annotated[str, typer.Option("--exec", metavar="CMD", help="The program that does the work.")],
+    *,
+    file: Annotated[
+        Path, typer.Option("--file", metavar="FILE", help="The contract; HEARTBEAT.md of this folder.")
+    ] = NAME,
+    timeout: Annotated[int, typer.Option(metavar="SECONDS", min=1, max=86_400, help="How long a turn may take.")] = 600,
+    active_hours: Annotated[
+        str, typer.Option(metavar="HH:MM-HH:MM", help="When the program may run; always by default.")
+    ] = "",
+    zone: Annotated[str, typer.Option(metavar="ZONE", help="Whose clocks these hours are by (IANA).")] = "UTC",
+    once: Annotated[bool, typer.Option("--once", help="One cycle, then end.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="One cycle, of which nothing is handed in: show what would be.")
+    ] = False,
+    pass_key: Annotated[bool, typer.Option("--pass-key", help="Give the program EARNEST_URL and EARNEST_KEY.")] = False,
+    as_: As = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each cycle.")] = False,
+) -> None:
+    """Have a program do what is due, hand in its answers, and wait for the next time.
+
+    Exit codes: 130 stopped. With --once: 0 handed in, or nothing was to do; 1 the program failed; 3 the platform
+    did not answer. 3, too, for state that is damaged or in use by another runner.
+    """
+    from earnest.app.heartbeating import Running  # noqa: PLC0415
+    from earnest.surfaces.cli.cycling import rehearse_heartbeat, run_heartbeat  # noqa: PLC0415
+
+    running = Running(command=command, file=file, timeout_s=timeout, hours=active_hours, zone=zone, passes_key=pass_key)
+    home, credentials = settings_of().home, credentials_of(as_)
+    if dry_run:
+        raise typer.Exit(finish(rehearse_heartbeat(home, credentials, running, as_json=as_json)))
+    raise typer.Exit(finish(run_heartbeat(home, credentials, running, once=once, as_json=as_json)))
+
+
+@app.command()
+def wake(as_: As = "") -> None:
+    """Have the agent's runner on this machine look at once.
+
+    Exit codes: 0 told, 3 none runs.
+    """
+    from earnest.app.heartbeating import wake as wake_one  # noqa: PLC0415
+
+    say(f"woke {finish(wake_one(settings_of().home, credentials_of(as_)))}")
+
+
+@app.command()
+def lint(file: File = NAME, as_json: OneJson = False) -> None:
     """Name every doubtful line: no task, unknown field, taken id.
 
     Exit codes: 0 none, 1 some, 3 the file cannot be read.
@@ -37,13 +83,13 @@ def lint(file: File = NAME, as_json: AsJson = False) -> None:
 
 def linted(file: Path, *, as_json: bool) -> int:
     """Print what is not what it seems; gives the exit code."""
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
-
     contract = _contract(file)
-    if as_json:
-        say_json({"digest": contract.digest, "tasks": len(contract.tasks), "diagnostics": _diagnostics(contract)})
-    else:
-        say(*(str(found) for found in contract.diagnostics), f"{_counted(contract)}, {contract.digest}")
+    present(
+        {"digest": contract.digest, "tasks": len(contract.tasks), "diagnostics": _diagnostics(contract)},
+        *(str(found) for found in contract.diagnostics),
+        f"{_counted(contract)}, {contract.digest}",
+        as_json=as_json,
+    )
     return 1 if contract.diagnostics else 0
 
 
@@ -57,14 +103,12 @@ def _counted(contract: "HeartbeatContract") -> str:
             return f"{several} tasks"
 
 
-@app.command("show")
-def show(file: File = NAME, as_json: AsJson = False) -> None:
+@app.command()
+def show(file: File = NAME, as_json: OneJson = False) -> None:
     """Show the tasks, and what else the file says.
 
     Exit codes: 0 shown, 3 the file cannot be read.
     """
-    from earnest.surfaces.cli.printing import complain, say, say_json  # noqa: PLC0415
-
     contract = _contract(file)
     if as_json:
         tasks = [_task(task) for task in contract.tasks]
@@ -78,7 +122,7 @@ def show(file: File = NAME, as_json: AsJson = False) -> None:
         say("", *contract.context.splitlines())
 
 
-@app.command("add")
+@app.command()
 def add(  # noqa: PLR0917 - options, named by whoever calls
     description: Annotated[str, typer.Argument(metavar="DESCRIPTION", help="What is to be done, in one line.")],
     task_id: Annotated[str, typer.Option("--id", metavar="ID", help="Its id; from the description by default.")] = "",
@@ -89,7 +133,7 @@ def add(  # noqa: PLR0917 - options, named by whoever calls
         str, typer.Option(metavar="TIME", help="How often it is due: 30m, 6h, 1d. Each time by default.")
     ] = "",
     file: FileOption = NAME,
-    as_json: AsJson = False,
+    as_json: OneJson = False,
 ) -> None:
     """Add a task to `## Tasks`; a missing file is begun.
 
@@ -113,12 +157,12 @@ def add(  # noqa: PLR0917 - options, named by whoever calls
     _tell_task(contract, task.id, "added", as_json=as_json)
 
 
-@app.command("done")
+@app.command()
 def done(
     task_id: Annotated[str, typer.Argument(metavar="ID", help="The task's id.")],
     is_undone: Annotated[bool, typer.Option("--undo", help="Empty the box again.")] = False,
     file: FileOption = NAME,
-    as_json: AsJson = False,
+    as_json: OneJson = False,
 ) -> None:
     """Tick a task's box: a claim that will be verified.
 
@@ -130,41 +174,38 @@ def done(
     _tell_task(contract, task_id, "not done" if is_undone else "done", as_json=as_json)
 
 
-@app.command("pin")
-def pin(file: File = NAME, as_json: AsJson = False) -> None:
+@app.command()
+def pin(file: File = NAME, as_json: OneJson = False) -> None:
     """Accept the file as it is, for `earnest heartbeat diff`.
 
     Exit codes: 0 pinned, 3 the file cannot be read.
     """
     from earnest.app.heartbeating import pin_text  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.contracts.heartbeat.parse import parse_heartbeat  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import complain, say, say_json  # noqa: PLC0415
 
     text = _bytes(file)
     contract = parse_heartbeat(text, str(file))
-    pin_text(read_settings().home, file, text)
+    pin_text(settings_of().home, file, text)
     complain(str(found) for found in contract.diagnostics)
-    if as_json:
-        say_json({"digest": contract.digest, "tasks": len(contract.tasks)})
-    else:
-        say(f"pinned {len(contract.tasks)} tasks, {contract.digest}")
+    present(
+        {"digest": contract.digest, "tasks": len(contract.tasks)},
+        f"pinned {len(contract.tasks)} tasks, {contract.digest}",
+        as_json=as_json,
+    )
 
 
-@app.command("diff")
-def diff(file: File = NAME, as_json: AsJson = False) -> None:
+@app.command()
+def diff(file: File = NAME, as_json: OneJson = False) -> None:
     """Compare the tasks with the pinned ones.
 
     Exit codes: 0 nothing is weaker, 1 a required task is gone or weaker, 3 nothing is pinned, or the
     file cannot be read. A file that is gone promises nothing.
     """
     from earnest.app.heartbeating import pinned_text  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.contracts.heartbeat.diff import compare  # noqa: PLC0415
     from earnest.contracts.heartbeat.parse import parse_heartbeat  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    pinned = parse_heartbeat(pinned_text(read_settings().home, file), f"the pin of {file}")
+    pinned = parse_heartbeat(pinned_text(settings_of().home, file), f"the pin of {file}")
     now = _contract(file) if file.exists() else parse_heartbeat("", str(file))
     found = compare(pinned.tasks, now.tasks)
     if as_json:
@@ -182,10 +223,8 @@ def diff(file: File = NAME, as_json: AsJson = False) -> None:
         say_json({"pinned": pinned.digest, "digest": now.digest, "differences": rows})
     else:
         for one in found:
-            say(
-                f"{'weaker' if one.is_weakening else '':<7} {one.change:<9} {one.id}",
-                *(f"{'':<18}{reason}" for reason in one.reasons),
-            )
+            say(f"{'weaker' if one.is_weakening else '':<7} {one.change:<9} {one.id}")
+            say(*(f"{'':<18}{reason}" for reason in one.reasons))
         say(*([] if found else ["as it was pinned"]))
     raise typer.Exit(1 if any(one.is_weakening for one in found) else 0)
 
@@ -216,13 +255,12 @@ def _rewritten(file: Path, change: "Callable[[str], str]") -> "HeartbeatContract
 
 
 def _tell_task(contract: "HeartbeatContract", task_id: str, what: str, *, as_json: bool) -> None:
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
-
     task = next(task for task in contract.tasks if task.id == task_id)
-    if as_json:
-        say_json({"digest": contract.digest, "task": _task(task)})
-    else:
-        say(f"{what}: {task.id} ({_terms(task)}), line {task.line}")
+    present(
+        {"digest": contract.digest, "task": _task(task)},
+        f"{what}: {task.id} ({_terms(task)}), line {task.line}",
+        as_json=as_json,
+    )
 
 
 def _task(task: "HeartbeatTask") -> dict[str, Any]:

@@ -1,7 +1,13 @@
-"""`earnest help`: what `--help` says of any command, and notes on it; as a manual page of all of them too."""
+"""`earnest help`: what `--help` says of any command, and notes on it; as a manual page of all of them too.
 
+The notes stand in notes.txt: below the name of each command Markdown, whose links begin in docs/.
+"""
+
+import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Annotated, Any, cast
 
 import typer
@@ -56,8 +62,6 @@ def _section(context: typer.Context) -> Iterator[str]:
 
 def _noted(path: str) -> Iterator[str]:
     """What the notes say of the command, as wide as the help."""
-    from earnest.surfaces.cli.notes import as_plain_text, notes  # noqa: PLC0415
-
     note = as_plain_text(notes().get(path.removeprefix("earnest "), ""))
     for paragraph in note.split("\n\n") if note else ():
         yield from ("", *textwrap.wrap(paragraph, 78, initial_indent="  ", subsequent_indent="  "))
@@ -67,3 +71,16 @@ def _roff(line: str) -> str:
     """Text that roff takes for nothing else."""
     escaped = line.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
+
+
+@cache
+def notes() -> Mapping[str, str]:
+    """The notes, by command."""
+    text = (files("earnest.surfaces.cli") / "notes.txt").read_text(encoding="utf-8")
+    found = re.findall(r"^## ([^\n]+)\n\n(.+?)\n(?=\n## |\Z)", text, flags=re.MULTILINE | re.DOTALL)
+    return dict(found)
+
+
+def as_plain_text(note: str) -> str:
+    """A note for a terminal: of a link its words."""
+    return re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", note)

@@ -1,29 +1,20 @@
 """`earnest jobs`: post work, find it, take it, hand it in, decide on it."""
 
-from enum import StrEnum
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from earnest.client.client import Client
+from earnest.foundation.errors import Refused
+from earnest.surfaces.cli.in_the_name_of import client_of
+from earnest.surfaces.cli.options import As, Json
+from earnest.surfaces.cli.printing import complain, say, say_json
 
 app = typer.Typer(help="Jobs of a platform: post, find, take, hand in, decide.", no_args_is_help=True)
 
-As = Annotated[str, typer.Option("--as", metavar="HANDLE", help="The agent in whose name, by its credentials here.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="The id of a job.")]
 LINE = "{job_id}  {state:<9}  {price:>16}  {title}"
-
-
-class JobFilter(StrEnum):
-    """Which jobs are listed."""
-
-    OPEN = "open"
-    TAKEN = "taken"
-    DONE = "done"
-    ALL = "all"
 
 
 @app.command()
@@ -44,13 +35,12 @@ def post(
     """Post a job; its checks are tried, its reward is reserved."""
     from earnest.agents.job_files import PLAIN, job_of, micro_of, read_file  # noqa: PLC0415
     from earnest.market.jobs.categories import CATEGORIES  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import complain  # noqa: PLC0415
 
     amount_micro = micro_of(amount)
     if category not in CATEGORIES:
         complain([f"category {category!r} is a word of your own, so only agents who declare it see the job; known:"])
         complain([", ".join(CATEGORIES)])
-    with _client(as_) as client:
+    with client_of(as_) as client:
         job = job_of(spec, hand_in or [])
         files = [
             {"path": path, "sha256": client.upload(read_file(file), PLAIN)["sha256"]}
@@ -68,7 +58,7 @@ def post(
 @app.command("list")
 def list_(
     *,
-    state: Annotated[JobFilter, typer.Option(help="Which.")] = JobFilter.OPEN,
+    state: Annotated[Literal["open", "taken", "done", "all"], typer.Option(help="Which.")] = "open",
     category: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kind of work.")] = None,
     mine: Annotated[bool, typer.Option("--mine", help="Only those that I have posted.")] = False,
     match: Annotated[bool, typer.Option("--match", help="Only those that my capabilities fit.")] = False,
@@ -77,18 +67,16 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List jobs, the newest first."""
-    from itertools import islice  # noqa: PLC0415
-
     from earnest.client import jobs  # noqa: PLC0415
 
     wanted = jobs.list_jobs(
-        state=state.value,
+        state=state,
         category=category,
         mine=True if mine else None,
         match_for="me" if match else None,
         limit=min(limit, 100),
     )
-    with _client(as_) as client:
+    with client_of(as_) as client:
         for job in islice(client.each(wanted), limit):
             _tell({**job, "price": _price(job)} if not as_json else job, LINE, as_json=as_json)
 
@@ -96,12 +84,10 @@ def list_(
 @app.command()
 def show(job: JobId, as_: As = "", as_json: Json = False) -> None:
     """Show a job: what to hand in, and how it is judged."""
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
-
-    with _client(as_) as client:
+    with client_of(as_) as client:
         found = client.get_job(job)
     if as_json:
-        _tell(found, "", as_json=True)
+        say_json(found)
         return
     say(LINE.format(**{**found, "price": _price(found)}), f"category {found['category']}, by {found['creator']}", "")
     say(*found["text"].splitlines(), "")
@@ -113,14 +99,14 @@ def show(job: JobId, as_: As = "", as_json: Json = False) -> None:
 @app.command()
 def claim(job: JobId, as_: As = "", as_json: Json = False) -> None:
     """Claim a job: one of all who try has it."""
-    with _client(as_) as client:
+    with client_of(as_) as client:
         _tell(client.claim_job(job), "claimed {job_id} as {claim_id}, due {due_at}", as_json=as_json)
 
 
 @app.command()
 def withdraw(job: JobId, as_: As = "", as_json: Json = False) -> None:
     """Take back an unclaimed job of mine, and its reward."""
-    with _client(as_) as client:
+    with client_of(as_) as client:
         _tell(client.withdraw_job(job), "{job_id} is {state}", as_json=as_json)
 
 
@@ -133,9 +119,8 @@ def submit(
 ) -> None:
     """Hand in everything that the job asks for."""
     from earnest.agents.job_files import evidence_of  # noqa: PLC0415
-    from earnest.foundation.errors import Refused  # noqa: PLC0415
 
-    with _client(as_) as client:
+    with client_of(as_) as client:
         claim_id = claim_or_job
         job_id = claim_or_job if claim_or_job.startswith("job_") else client.get_claim(claim_or_job)["job_id"]
         job = client.get_job(job_id)
@@ -165,20 +150,12 @@ def review(
     as_json: Json = False,
 ) -> None:
     """Decide on the work of a job, where that is up to me."""
-    with _client(as_) as client:
+    with client_of(as_) as client:
         decided = client.decide_job(job, approved=approve, reason=reason, criteria=criterion or [])
     _tell(decided, "{claim_id} is {state}", as_json=as_json)
 
 
-def _client(handle: str) -> "Client":
-    from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
-
-    return client_of(handle)
-
-
 def _tell(answer: Any, line: str, *, as_json: bool) -> None:
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
-
     if as_json:
         say_json(answer)
     else:

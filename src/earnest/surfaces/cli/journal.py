@@ -4,6 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from earnest.surfaces.cli.here import settings_of
+from earnest.surfaces.cli.options import OneJson
+from earnest.surfaces.cli.printing import say, say_json
+
 if TYPE_CHECKING:
     from earnest.journal.verify import JournalReport
 
@@ -20,17 +24,15 @@ def verify(
     continued: Annotated[
         bool, typer.Option("--continue", help="Only what came after the head that was last found intact.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: OneJson = False,
 ) -> None:
     """Name altered, missing, inserted or moved facts, and faults of the audit log.
 
     Exit codes: 0 intact, 1 not intact, 3 there is no journal or it cannot be read.
     """
     from earnest.app.home_check import records_json, verify_records  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    settings = read_settings()
+    settings = settings_of()
     found = verify_records(settings.home, settings.books, continued=continued)
     if as_json:
         say_json(records_json(found))

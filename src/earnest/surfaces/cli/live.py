@@ -15,11 +15,10 @@ from earnest.engine.messages import CorrectionSignal, ExecutionResult, SubTask, 
 from earnest.engine.model_messages import ModelAnswered, ModelAsked, ModelTurn
 from earnest.foundation.instants import duration_text
 from earnest.foundation.text import printable
-from earnest.surfaces.cli.asking import Terminal
+from earnest.surfaces.cli.asking import Terminal, TypedLine
 from earnest.surfaces.cli.lines import NAMES, Teller
 from earnest.surfaces.cli.printing import abandon_stdout, short
 from earnest.surfaces.cli.spoken import OutputLines, SpokenLines
-from earnest.surfaces.cli.typing_along import TypedLine
 
 if TYPE_CHECKING:
     from earnest.runtime.listening import Listener
@@ -124,11 +123,11 @@ class _View:
         self._say(_speaker(turn), *spoken.take(piece))
 
     def put_out(self, key: str, stream: int, piece: bytes, left_out: int) -> None:
-        """See `Listener`."""
+        """See `Listener`. `count` is the subtask of the key `r1/count/a2/c3`."""
         streams = self._put_out.setdefault(key, {})
         if stream not in streams:
             streams[stream] = OutputLines(self._spoken_width())
-        self._show_output(_subtask_of(key), stream, streams[stream].take_bytes(piece, left_out))
+        self._show_output(key.split("/")[1], stream, streams[stream].take_bytes(piece, left_out))
 
     def _show_output(self, who: str, stream: int, lines: Iterable[str]) -> None:
         self._say(who, *(f"│ {line}" for line in lines), style=OUTPUT_STYLES[stream])
@@ -186,8 +185,3 @@ class _View:
 
 def _speaker(turn: ModelTurn) -> str:
     return turn.subtask_id or NAMES.get(turn.role, turn.role)
-
-
-def _subtask_of(key: str) -> str:
-    """`count` of `r1/count/a2/c3`."""
-    return key.split("/")[1]

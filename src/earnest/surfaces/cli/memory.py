@@ -1,15 +1,18 @@
-"""`earnest memory`: what was learnt, how to add to it, and how to have it forgotten."""
+"""`earnest memory`: what was learnt, how to add to it, how to have it forgotten. `earnest dream`: put it in order."""
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from earnest.foundation.errors import Refused
+from earnest.foundation.instants import rfc3339
+from earnest.surfaces.cli.here import act, finish, settings_of
+from earnest.surfaces.cli.options import JsonLines, OneJson
+from earnest.surfaces.cli.printing import present, say, say_json
+
 if TYPE_CHECKING:
     from earnest.memory.megram import Megram
-    from earnest.runtime.remembering import Remembering
-
-T = TypeVar("T")
 
 app = typer.Typer(help="Look at what was learnt from earlier runs, and add to it.", no_args_is_help=True)
 persona = typer.Typer(help="The Four Laws, and the persona that a person approved.", no_args_is_help=True)
@@ -22,22 +25,15 @@ def show(
         str | None, typer.Argument(metavar="SPACE", help="Only this space, such as approach:TASK_CLASS/SUBTASK.")
     ] = None,
     limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="How many entries.")] = 50,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    as_json: JsonLines = False,
 ) -> None:
     """List what is remembered."""
-    from dataclasses import asdict  # noqa: PLC0415
-
     from earnest.app.readers import reading_memory  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    with reading_memory(read_settings()) as memory:
+    with reading_memory(settings_of()) as memory:
         entries = memory.entries(space, limit=limit)
     for megram in entries:
-        if as_json:
-            say_json(asdict(megram))
-        else:
-            say(*_lines(megram))
+        present(asdict(megram), *_lines(megram), as_json=as_json)
     if not entries and not as_json:
         say(f"nothing is remembered under {space}" if space else "nothing is remembered yet")
 
@@ -50,21 +46,20 @@ def query(
     entity: Annotated[
         str, typer.Argument(metavar="ENTITY", help="Such as env:local or approach:APPROACH.")
     ] = "env:local",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: OneJson = False,
 ) -> None:
     """Ask what memory advises: exploit, avoid, caution or ignore."""
     from earnest.app.readers import reading_memory  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     _check_tags(space, entity)
-    with reading_memory(read_settings()) as memory:
+    with reading_memory(settings_of()) as memory:
         found = memory.query_mk(space, entity, SystemClock().now_ms())
-    if as_json:
-        say_json({"attention": found.attention, "decision": found.decision, "action": found.action})
-    else:
-        say(f"{found.action}  (attention {found.attention:.3f}, decision {found.decision:+.3f})")
+    present(
+        {"attention": found.attention, "decision": found.decision, "action": found.action},
+        f"{found.action}  (attention {found.attention:.3f}, decision {found.decision:+.3f})",
+        as_json=as_json,
+    )
 
 
 @app.command()
@@ -77,31 +72,23 @@ def remember(
 ) -> None:
     """Have a rule remembered for good, by default for every task."""
     from earnest.memory.megram import LOCAL, NOTES, Tag  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
 
     if tag is not None:
         _check_tags(tag)
     place = NOTES if tag is None else Tag(space=tag, entity=LOCAL)
-    say(f"remembered: {_acting(lambda story: story.remember(text, tag=place, avoid=avoid))}")
+    say(f"remembered: {act(lambda platform: platform.remembering.remember(text, tag=place, avoid=avoid))}")
 
 
 @app.command()
-def rebuild(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+def rebuild(as_json: OneJson = False) -> None:
     """Rebuild memory from the facts.
 
     Exit codes: 0 made, 3 there are no facts, or another process uses the data directory.
     """
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.home_check import rebuilt  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    count = asyncio.run(rebuilt(read_settings()))
-    if as_json:
-        say_json({"entries": count})
-    else:
-        say(f"made anew from the facts: {count} entries")
+    count = finish(rebuilt(settings_of()))
+    present({"entries": count}, f"made anew from the facts: {count} entries", as_json=as_json)
 
 
 @app.command()
@@ -110,29 +97,23 @@ def forget(
 ) -> None:
     """Forget one entry for good."""
     from earnest.app.readers import reading_memory  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
 
-    with reading_memory(read_settings()):
+    with reading_memory(settings_of()):
         pass  # where nothing was remembered, nothing is created either
-    _acting(lambda story: story.forget(megram_id))
+    act(lambda platform: platform.remembering.forget(megram_id))
     say(f"forgotten: {megram_id}")
 
 
 @persona.command("show")
-def show_persona(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+def show_persona(as_json: OneJson = False) -> None:
     """Show the laws, which nobody changes, and the persona."""
     from earnest.app.readers import proposed_persona, reading_memory  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
-    from earnest.foundation.errors import Refused  # noqa: PLC0415
-    from earnest.foundation.instants import rfc3339  # noqa: PLC0415
     from earnest.memory.thinking import LAWS, PERSONA_ID  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     approved, proposed = None, ""
     try:
-        with reading_memory(read_settings()) as memory:
+        with reading_memory(settings_of()) as memory:
             approved, proposed = memory.get(PERSONA_ID), proposed_persona(memory, SystemClock().now_ms())
     except Refused as refusal:
         if refusal.code != "memory_missing":
@@ -160,31 +141,33 @@ def set_persona(
 ) -> None:
     """Approve a persona in the place of the one before."""
     from earnest.app.readers import proposed_persona, reading_memory  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
 
     if text and proposed:
         raise typer.BadParameter("give a text or --proposed, not both")
     if proposed:
-        with reading_memory(read_settings()) as memory:
+        with reading_memory(settings_of()) as memory:
             text = proposed_persona(memory, SystemClock().now_ms())
-    _acting(lambda story: story.approve_persona(text, by))
+    act(lambda platform: platform.remembering.approve_persona(text, by))
     say(f"persona approved by {by}")
 
 
-def _acting(act: "Callable[[Remembering], Awaitable[T]]") -> T:
-    """Let memory's story act in a platform of its own."""
-    import asyncio  # noqa: PLC0415
-
-    from earnest.app.platform import open_platform  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-
-    async def work() -> T:
-        async with open_platform(read_settings()) as platform:
-            return await act(platform.remembering)
-
-    return asyncio.run(work())
+def dream(
+    now: Annotated[bool, typer.Option("--now", help="Dream one cycle now.")] = False,
+    as_json: OneJson = False,
+) -> None:
+    """Let memory forget, make rules, and drop refuted ones."""
+    if not now:
+        raise typer.BadParameter("memory dreams by itself beside every run; --now dreams one cycle now")
+    done = act(lambda platform: platform.dreaming.cycle())
+    if as_json:
+        say_json(asdict(done))
+        return
+    for revision in done.revisions:
+        say(f"{revision.why}: {len(revision.forget)} entries gone, {len(revision.remember)} new")
+        for megram in revision.remember:
+            say(f"  {megram.level}  {megram.id}  {megram.space} · {megram.entity}", f"     {megram.content}")
+    say(f"forgotten: {len(done.forgotten)}" if done.forgotten or done.revisions else "nothing to do")
 
 
 def _check_tags(*tags: str) -> None:
@@ -194,8 +177,6 @@ def _check_tags(*tags: str) -> None:
 
 
 def _lines(megram: "Megram") -> list[str]:
-    from earnest.foundation.instants import rfc3339  # noqa: PLC0415
-
     return [
         megram.id,
         f"  {megram.level}  {rfc3339(megram.created_at_ms)}  {megram.state}  {megram.space} · {megram.entity}",

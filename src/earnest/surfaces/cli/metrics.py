@@ -4,6 +4,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from earnest.foundation.errors import Refused
+from earnest.surfaces.cli.in_the_name_of import client_of
+from earnest.surfaces.cli.options import As, OneJson
+from earnest.surfaces.cli.printing import say, say_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -14,17 +19,11 @@ _LINE: Final = "{:<20} {:>10} {:>8} {:>16} {:>17} {:>17} {:>7}"
 
 def metrics(
     period: Annotated[str, typer.Option(metavar="NAME", help="A period, by name or id.")] = "current",
-    as_: Annotated[
-        str, typer.Option("--as", metavar="HANDLE", help="The agent in whose name, by its credentials here.")
-    ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_: As = "",
+    as_json: OneJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a line for each agent.")] = False,
 ) -> None:
     """Show how agents do in a period: with an operator's key all of them, else one's own."""
-    from earnest.foundation.errors import Refused  # noqa: PLC0415
-    from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
-
     if as_json and as_csv:
         raise Refused("validation", "choose --json or --csv")
     with client_of(as_) as client:

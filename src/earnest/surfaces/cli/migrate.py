@@ -1,9 +1,13 @@
 """`earnest migrate`: the books brought to this version of the program, and back; or to another engine."""
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from earnest.surfaces.cli.here import home_and_books
+from earnest.surfaces.cli.options import Home, OneJson
+from earnest.surfaces.cli.printing import complain, present, say, say_json, tell
 
 if TYPE_CHECKING:
     from earnest.effects.ground.storage.place import Books
@@ -21,22 +25,17 @@ def migrate(
     lose_facts: Annotated[
         bool, typer.Option("--lose-facts", help="With --back: even if facts were recorded since.")
     ] = False,
-    home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    home: Home = None,
+    as_json: OneJson = False,
 ) -> None:
     """Migrate the books, after keeping a copy; any command that writes does so, too.
 
     With --to they are copied to another engine, and compared, while nobody uses them; what was cut off goes on. Exit
     codes: 0 done, or nothing to do; 1 artifacts were copied and some are missing; 3 not.
     """
-    import os  # noqa: PLC0415
-
-    from earnest.app.judging_settings import books_of  # noqa: PLC0415
     from earnest.app.moving import go_back, go_on  # noqa: PLC0415
-    from earnest.app.places import home_of  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
-    books = books_of(home or home_of(os.environ), os.environ)
+    _, books = home_and_books(home)
     if sum(map(bool, (to, artifacts_to, back or lose_facts))) > 1:
         raise typer.BadParameter("give one of --to, --artifacts-to and --back")
     if to:
@@ -47,8 +46,7 @@ def migrate(
         return
     before, now = go_back(books, lose_facts=lose_facts) if back else go_on(books)
     if as_json:
-        names = ("before", "now")
-        say_json({name: one._asdict() for name, one in zip(names, (before, now), strict=True)})
+        say_json({"before": before._asdict(), "now": now._asdict()})
     elif before.revision == now.revision:
         say(f"nothing to do: the books have revision {now.revision}")
     else:
@@ -58,7 +56,6 @@ def migrate(
 def _move(books: "Books", to: str, *, as_json: bool) -> None:
     from earnest.app.moving import move_books, place_of  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json, tell  # noqa: PLC0415
 
     target = place_of(books, to)
     moved = move_books(books, target, SystemClock(), tell)
@@ -88,15 +85,13 @@ def _move(books: "Books", to: str, *, as_json: bool) -> None:
 
 
 def _copy_artifacts(books: "Books", to: str, *, as_json: bool) -> None:
-    import os  # noqa: PLC0415
-
     from earnest.app.artifacts import copy_artifacts  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import complain, say, say_json  # noqa: PLC0415
 
     copied, missing = copy_artifacts(books, to, os.environ)
     complain(f"missing: {sha256}, which the books know" for sha256 in missing)
-    if as_json:
-        say_json({"artifacts_to": to, "copied": copied, "missing": list(missing)})
-    else:
-        say(f"copied {copied} artifacts that were not there yet; now set EARNEST_ARTIFACTS or take it away")
+    present(
+        {"artifacts_to": to, "copied": copied, "missing": list(missing)},
+        f"copied {copied} artifacts that were not there yet; now set EARNEST_ARTIFACTS or take it away",
+        as_json=as_json,
+    )
     raise typer.Exit(1 if missing else 0)

@@ -1,13 +1,15 @@
 """`earnest periods`: the named spans by which behaviour is measured."""
 
+from itertools import islice
 from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Periods: named spans in which agents are measured.", no_args_is_help=True)
+from earnest.surfaces.cli.in_the_name_of import client_of
+from earnest.surfaces.cli.options import As, Json
+from earnest.surfaces.cli.printing import present
 
-As = Annotated[str, typer.Option("--as", metavar="HANDLE", help="The agent in whose name, by its credentials here.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+app = typer.Typer(help="Periods: named spans in which agents are measured.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -17,18 +19,11 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List periods, the newest first."""
-    from itertools import islice  # noqa: PLC0415
-
     from earnest.client import periods  # noqa: PLC0415
-    from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     with client_of(as_) as client:
         for one in islice(client.each(periods.list_periods(limit=min(limit, 100))), limit):
-            if as_json:
-                say_json(one)
-            else:
-                say(f"{one['name']:<24}{one['opened_at']}  {one['ended_at'] or 'goes on'}")
+            present(one, f"{one['name']:<24}{one['opened_at']}  {one['ended_at'] or 'goes on'}", as_json=as_json)
 
 
 @app.command("open")
@@ -38,12 +33,6 @@ def open_(
     as_json: Json = False,
 ) -> None:
     """Begin a period, with an operator's key. The one before is archived; nothing is wiped."""
-    from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
-
     with client_of(as_) as client:
         found = client.open_period(name)
-    if as_json:
-        say_json(found)
-    else:
-        say(f"period {found['name']} goes on from fact {found['first_fact']}")
+    present(found, f"period {found['name']} goes on from fact {found['first_fact']}", as_json=as_json)

@@ -28,6 +28,14 @@ def say_json(value: Any) -> None:
     _print(json.dumps(value))
 
 
+def present(form: Any, *lines: str, as_json: bool) -> None:
+    """Print what a command found: its form for machines, or the lines for people."""
+    if as_json:
+        say_json(form)
+    else:
+        say(*lines)
+
+
 def _print(line: str) -> None:
     try:
         print(line)  # noqa: T201 - this is the place that prints

@@ -1,10 +1,17 @@
 """`earnest receipt`: what came of a promise, signed, and checked with a public key alone."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from earnest.foundation.instants import rfc3339
+from earnest.surfaces.cli.here import settings_of
+from earnest.surfaces.cli.in_the_name_of import client_of, platform_url
+from earnest.surfaces.cli.options import OneJson
+from earnest.surfaces.cli.printing import complain, present, say, say_json
 
 if TYPE_CHECKING:
     from earnest.journal.receipt import CheckedReceipt
@@ -13,7 +20,6 @@ app = typer.Typer(help="Signed receipts of what ended: show, export, verify; and
 
 What = Annotated[str, typer.Argument(metavar="WHAT", help="A claim (clm_…), a day (HANDLE/YYYY-MM-DD) or a run.")]
 As = Annotated[str, typer.Option("--as", metavar="HANDLE", help="Ask the platform, in the name of this agent here.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Keys = Annotated[
     list[str] | None, typer.Option("--key", metavar="KEY", help="The log's verifier key, or a file with it.")
 ]
@@ -23,11 +29,11 @@ Witnesses = Annotated[
 
 
 @app.command()
-def show(what: What, *, as_: As = "", as_json: Json = False) -> None:
+def show(what: What, *, as_: As = "", as_json: OneJson = False) -> None:
     """Show the receipt of a claim, day or run."""
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+    import base64  # noqa: PLC0415
 
-    statement = _statement(_receipt(what, as_))
+    statement = json.loads(base64.b64decode(json.loads(_receipt(what, as_))["payload"]))
     if as_json:
         say_json(statement)
     else:
@@ -40,19 +46,18 @@ def export(
     path: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to; by default WHAT.receipt.json.")] = None,
     *,
     as_: As = "",
-    as_json: Json = False,
+    as_json: OneJson = False,
 ) -> None:
     """Write a receipt to a new file."""
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
-
     data = _receipt(what, as_)
     target = path or Path(f"{what.replace('/', '-')}.receipt.json")
     with target.open("xb") as file:
         file.write(data)
-    if as_json:
-        say_json({"file": str(target), "size_bytes": len(data)})
-    else:
-        say(f"{target}: {len(data)} bytes; check it with `earnest receipt verify {target} --key KEY`")
+    present(
+        {"file": str(target), "size_bytes": len(data)},
+        f"{target}: {len(data)} bytes; check it with `earnest receipt verify {target} --key KEY`",
+        as_json=as_json,
+    )
 
 
 @app.command()
@@ -61,17 +66,19 @@ def verify(
     *,
     key: Keys = None,
     witness: Witnesses = None,
-    as_json: Json = False,
+    as_json: OneJson = False,
 ) -> None:
     """Check a receipt or checkpoint offline; without --key by the data directory's log keys.
 
     Exit codes: 0 it holds, 1 it does not, 3 bad input or usage.
     """
-    from earnest.app.receipts import check_file, keys_here, keys_of  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
+    from earnest.app.receipts import (  # noqa: PLC0415
+        check_file,
+        keys_here,
+        keys_of,
+    )
 
-    logs = keys_of(key) if key else keys_here(read_settings())
+    logs = keys_of(key) if key else keys_here(settings_of())
     checked = check_file(path, logs, keys_of(witness or ()))
     if as_json:
         say_json(_checked_json(checked))
@@ -87,21 +94,20 @@ def key(
     origin: Annotated[
         str, typer.Option(metavar="NAME", help="With --new: by what name the log is known, such as example.org/log.")
     ] = "",
-    as_json: Json = False,
+    as_json: OneJson = False,
 ) -> None:
     """Print the verifier key of this data directory's log: what others check receipts with."""
     from earnest.app.receipts import another_log_key, log_key_here  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     if origin and not new:
         raise typer.BadParameter("--origin goes with --new")
-    settings = read_settings()
+    settings = settings_of()
     found = another_log_key(settings, origin) if new else log_key_here(settings)
-    if as_json:
-        say_json({"origin": found.key.name, "key": str(found.key.public), "former": [*map(str, found.former)]})
-    else:
-        say(str(found.key.public))
+    present(
+        {"origin": found.key.name, "key": str(found.key.public), "former": [*map(str, found.former)]},
+        str(found.key.public),
+        as_json=as_json,
+    )
 
 
 @app.command()
@@ -114,7 +120,7 @@ def witness(
     name: Annotated[str, typer.Option(metavar="NAME", help="The first time: the witness's own name.")] = "",
     show_key: Annotated[bool, typer.Option("--show-key", help="Print the witness's verifier key, and end.")] = False,
     send: Annotated[bool, typer.Option("--send/--no-send", help="Hand the cosignature in.")] = True,
-    as_json: Json = False,
+    as_json: OneJson = False,
 ) -> None:
     """See that a log only grew, and cosign its checkpoint.
 
@@ -124,13 +130,11 @@ def witness(
     from earnest.app.witnessing import look, witness_key  # noqa: PLC0415
     from earnest.client.client import Client  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemChance, SystemClock  # noqa: PLC0415
-    from earnest.surfaces.cli.in_the_name_of import data_directory, platform_url  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import complain, say, say_json  # noqa: PLC0415
 
-    home = data_directory()
+    home = settings_of().home
     mine = witness_key(home, SystemChance(), name)
     if show_key:
-        say_json({"key": str(mine.public)}) if as_json else say(str(mine.public))
+        present({"key": str(mine.public)}, str(mine.public), as_json=as_json)
         return
     if not key:
         raise typer.BadParameter("give the log's verifier key with --key; its operator has it by `earnest receipt key`")
@@ -151,10 +155,6 @@ def witness(
 @app.command()
 def page() -> None:
     """Print an HTML page that checks receipts offline."""
-    from importlib.resources import files  # noqa: PLC0415
-
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
-
     say(*files("earnest.surfaces").joinpath("receipt.html").read_text(encoding="utf-8").splitlines())
 
 
@@ -162,22 +162,14 @@ def _receipt(what: str, handle: str) -> bytes:
     """By the platform, in the name of an agent; else by the books of the data directory."""
     if not handle:
         from earnest.app.receipts import receipt_here  # noqa: PLC0415
-        from earnest.app.settings import read_settings  # noqa: PLC0415
 
-        return receipt_here(what, read_settings())
+        return receipt_here(what, settings_of())
     from earnest.foundation.canonical import canonical_bytes  # noqa: PLC0415
-    from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
 
     with client_of(handle) as client:
         date = what.partition("/")[2]
         found = client.get_day_receipt(date) if date else client.get_claim_receipt(what)
     return canonical_bytes(found) + b"\n"
-
-
-def _statement(receipt: bytes) -> Any:
-    import base64  # noqa: PLC0415
-
-    return json.loads(base64.b64decode(json.loads(receipt)["payload"]))
 
 
 def _told(statement: Any) -> list[str]:
@@ -206,8 +198,6 @@ def _checked_json(checked: "CheckedReceipt") -> dict[str, object]:
 
 
 def _checked_lines(checked: "CheckedReceipt") -> list[str]:
-    from earnest.foundation.instants import rfc3339  # noqa: PLC0415
-
     checkpoint = checked.checkpoint
     if checked.flaws or checkpoint is None:
         return [*map(str, checked.flaws), "DOES NOT HOLD"]

@@ -1,9 +1,15 @@
 """`earnest review`: what waits for a person, and how to decide it."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from earnest.foundation.instants import rfc3339
+from earnest.surfaces.cli.here import act, list_from_books, read_books
+from earnest.surfaces.cli.options import JsonLines, OneJson
+from earnest.surfaces.cli.printing import present, say, short
 
 if TYPE_CHECKING:
     from earnest.verification.reviews.review import Decision
@@ -21,45 +27,23 @@ Name = Annotated[str, typer.Argument(metavar="REVIEW", help="A review, a run or 
 def list_(
     everything: Annotated[bool, typer.Option("--all", help="Also those that are decided.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, the oldest first.")] = 50,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    as_json: JsonLines = False,
 ) -> None:
     """List what waits, the oldest first."""
-    from earnest.app.readers import reading_books  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.foundation.errors import Refused  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
     from earnest.views.reviews import list_reviews  # noqa: PLC0415
 
-    try:
-        with reading_books(read_settings()) as books:
-            views = books.read_sync(lambda reader: list_reviews(reader, with_decided=everything, limit=limit))
-    except Refused as refusal:
-        if refusal.code != "no_database":
-            raise
-        views = ()
+    views = list_from_books(lambda reader: list_reviews(reader, with_decided=everything, limit=limit))
     for view in views:
-        if as_json:
-            say_json(_form(view))
-        else:
-            say(_line(view))
+        present(_form(view), _line(view), as_json=as_json)
     if not views and not as_json:
         say("nothing waits for a decision")
 
 
 @app.command()
-def show(review: Name, as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+def show(review: Name, as_json: OneJson = False) -> None:
     """Show one review: the work, the criterion, the rubric, what machines say, and the decision."""
-    from earnest.app.readers import reading_books  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
-    from earnest.views.reviews import find_review  # noqa: PLC0415
-
-    with reading_books(read_settings()) as books:
-        view = books.read_sync(lambda reader: find_review(reader, review))
-    if as_json:
-        say_json(_form(view))
-    else:
-        say(*_lines(view))
+    view = _found(review)
+    present(_form(view), *_lines(view), as_json=as_json)
 
 
 @app.command()
@@ -70,31 +54,22 @@ def decide(
     score: Annotated[list[int] | None, typer.Option("--score", help="With a rubric: once for each line.")] = None,
 ) -> None:
     """Decide a review, for good, for this work and these criteria."""
-    import asyncio  # noqa: PLC0415
+    review_id = _found(review).review.id
+    decision = act(
+        lambda platform: platform.reviews.decide(
+            review_id, approve=approve, scores=score or (), reason=reason, by=LOCAL
+        )
+    )
+    say(f"{review_id}  {_told(decision)}")
 
-    from earnest.app.platform import open_platform  # noqa: PLC0415
-    from earnest.app.readers import reading_books  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
+
+def _found(review: str) -> "ReviewView":
     from earnest.views.reviews import find_review  # noqa: PLC0415
 
-    settings = read_settings()
-    with reading_books(settings) as books:
-        review_id = books.read_sync(lambda reader: find_review(reader, review)).review.id
-
-    async def work() -> "Decision":
-        async with open_platform(settings) as platform:
-            return await platform.reviews.decide(
-                review_id, approve=approve, scores=score or (), reason=reason, by=LOCAL
-            )
-
-    say(f"{review_id}  {_told(asyncio.run(work()))}")
+    return read_books(lambda reader: find_review(reader, review))
 
 
 def _line(view: "ReviewView") -> str:
-    from earnest.foundation.instants import rfc3339  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import short  # noqa: PLC0415
-
     review = view.review
     state = "waiting" if view.decision is None else _word(view.decision)
     what = f"{review.title or review.origin} · {review.criterion_id}: {review.criterion_text}"
@@ -121,8 +96,6 @@ def _lines(view: "ReviewView") -> Iterator[str]:
 
 
 def _told(decision: "Decision") -> str:
-    from earnest.foundation.instants import rfc3339  # noqa: PLC0415
-
     scores = f" with {'+'.join(map(str, decision.scores))} points" if decision.scores else ""
     return f"{_word(decision)} by {decision.by} at {rfc3339(decision.at_ms)}{scores}: {decision.reason}"
 
@@ -132,6 +105,4 @@ def _word(decision: "Decision") -> str:
 
 
 def _form(view: "ReviewView") -> dict[str, object]:
-    from dataclasses import asdict  # noqa: PLC0415
-
     return {"id": view.review.id, **asdict(view)}

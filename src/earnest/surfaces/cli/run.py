@@ -1,4 +1,4 @@
-"""`earnest run`: work a playbook or a task in words, and watch it."""
+"""`earnest run`: work a playbook or a task in words, and watch it. `earnest resume`: go on with a run that waits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from earnest.foundation.errors import Waits
+from earnest.surfaces.cli.here import finish
 from earnest.surfaces.cli.printing import complain
 
 if TYPE_CHECKING:
@@ -153,6 +155,42 @@ def run(  # noqa: PLR0917 - typer calls it by name
     work(request, save, as_json=as_json, apply=apply, output=output)
 
 
+def resume(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as it was told.")],
+    effect: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="What became of the unknown effect: happened, absent or give-up."),
+    ] = None,
+    await_leave: AwaitLeave = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Continue a waiting run, or tell an untold end.
+
+    Exit codes: as for `earnest run`. Where a crash left open whether an effect happened and no `look` can tell, a
+    terminal asks; without one the run waits for --effect.
+    """
+    from earnest.surfaces.cli.opening import open_with  # noqa: PLC0415
+
+    if effect is None and not (as_json or quiet):
+        open_with(run, {})
+
+    from earnest.runtime.unknown_effects import EffectDecision  # noqa: PLC0415
+    from earnest.surfaces.cli.task import TaskRequest  # noqa: PLC0415
+
+    decisions = [decision.value for decision in EffectDecision]
+    if effect is not None and effect not in decisions:
+        raise typer.BadParameter(f"--effect is one of {', '.join(decisions)}, not {effect!r}")
+    request = TaskRequest(
+        task=None,
+        resume=run,
+        live=not (as_json or quiet),
+        awaits_leave=await_leave,
+        effect=None if effect is None else EffectDecision(effect),
+    )
+    work(request, None, as_json=as_json)
+
+
 def _task(
     task: str | None, words: "Words", shown: Sequence[str], edit: Sequence[Path], spec: Path | None
 ) -> "Path | Words | None":
@@ -188,10 +226,9 @@ def work(
     output: Path | None = None,
 ) -> None:
     """Work it, print what came of it, save and copy it if that is wanted, and end with its exit code."""
-    import asyncio  # noqa: PLC0415
+    import shutil  # noqa: PLC0415
 
     from earnest.app.orders import Words  # noqa: PLC0415
-    from earnest.foundation.errors import Waits  # noqa: PLC0415
     from earnest.runtime.telling import note_told  # noqa: PLC0415
     from earnest.surfaces.cli import task  # noqa: PLC0415
 
@@ -202,7 +239,7 @@ def work(
             task.print_result(worked, as_json=as_json, output=isinstance(request.task, Words))
 
     try:
-        worked = asyncio.run(task.work(request, tell))
+        worked = finish(task.work(request, tell))
     except Waits as waits:
         if as_json:
             task.print_waiting(waits)
@@ -215,7 +252,8 @@ def work(
 
         assert isinstance(request.task, Words)
         complain(save_run(worked, request.task, save))
-    _deliver(worked, output)
+    if output is not None and worked.result.directive != "abandon":
+        shutil.copytree(worked.workspace, output, symlinks=True, dirs_exist_ok=True)
     try:
         if not code and not as_json and not request.plan_only:
             from earnest.surfaces.cli.edits import offer  # noqa: PLC0415
@@ -252,13 +290,6 @@ def _check_output(folder: Path, *, anew: bool) -> None:
     """What lies there would be mixed up with what is delivered; a playbook that is watched writes over its own."""
     if folder.exists() and not (folder.is_dir() and (anew or not any(folder.iterdir()))):
         raise typer.BadParameter(f"--output {folder} is there already: name a folder that is not, or an empty one")
-
-
-def _deliver(worked: "EndedRun", folder: Path | None) -> None:
-    import shutil  # noqa: PLC0415
-
-    if folder is not None and worked.result.directive != "abandon":
-        shutil.copytree(worked.workspace, folder, symlinks=True, dirs_exist_ok=True)
 
 
 def _grants(write: Sequence[Path], approved: Sequence[str], *, network: bool) -> "Grants":

@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from earnest.foundation.instants import duration_text, rfc3339
+from earnest.surfaces.cli.here import list_from_books, read_books, settings_of
+from earnest.surfaces.cli.options import JsonLines, RunId
+from earnest.surfaces.cli.printing import present, say, say_json, short
+
 if TYPE_CHECKING:
     from earnest.engine.messages import ToolCalled
     from earnest.views.runs import RoundView, RunLine, RunView
@@ -16,51 +21,32 @@ NO_RUNS = "no runs yet; try `earnest run PLAYBOOK`"
 
 def runs(
     limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="How many, the newest first.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    as_json: JsonLines = False,
 ) -> None:
     """List runs, the newest first."""
-    from earnest.app.readers import reading_books  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
-    from earnest.foundation.errors import Refused  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
     from earnest.views.runs import list_runs  # noqa: PLC0415
 
-    try:
-        with reading_books(read_settings()) as books:
-            lines = books.read_sync(lambda reader: list_runs(reader, limit))
-    except Refused as refusal:
-        if refusal.code != "no_database":
-            raise
-        lines = ()
+    lines = list_from_books(lambda reader: list_runs(reader, limit))
     for line in lines:
-        if as_json:
-            say_json(_line_form(line))
-        else:
-            say(run_line(line))
+        present(_line_form(line), run_line(line), as_json=as_json)
     if not lines and not as_json:
         say(NO_RUNS)
 
 
 def show(
-    run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="A run's id, or its beginning. Default: the newest run.")
-    ] = None,
+    run: RunId = None,
     log: Annotated[bool, typer.Option("--log", help="Show what models were told and answered instead.")] = False,
     plot: Annotated[bool, typer.Option("--plot", help="Draw the loss over the rounds, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object; with --log, one a line.")] = False,
 ) -> None:
     """Show a run: criteria, evidence, rounds, and what was remembered."""
-    from earnest.app.readers import reading_books  # noqa: PLC0415
-    from earnest.app.settings import read_settings  # noqa: PLC0415
     from earnest.surfaces.charts import terminal  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
     from earnest.surfaces.cli.task_log import print_log  # noqa: PLC0415
     from earnest.surfaces.loss import loss_chart  # noqa: PLC0415
     from earnest.views.runs import newest_run, show_run  # noqa: PLC0415
 
-    settings = read_settings()
-    with reading_books(settings) as books:
-        view = books.read_sync(lambda reader: show_run(reader, run or newest_run(reader)))
+    settings = settings_of()
+    view = read_books(lambda reader: show_run(reader, run or newest_run(reader)), settings)
     if log:
         print_log(settings, view.line.run_id, as_json=as_json)
     elif as_json:
@@ -77,9 +63,6 @@ def _status(line: "RunLine") -> str:
 
 def run_line(line: "RunLine") -> str:
     """A run in one line."""
-    from earnest.foundation.instants import duration_text, rfc3339  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import short  # noqa: PLC0415
-
     spent = duration_text(line.result.elapsed_ms) if line.result else ""
     intent = short(line.intent, INTENT_CHARACTERS)
     return f"{line.run_id}  {rfc3339(line.started_ms)}  {_status(line):<10}  {spent:>8}  {intent}"

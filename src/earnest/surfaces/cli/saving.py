@@ -45,7 +45,8 @@ def save_run(worked: EndedRun, words: Words, target: Path) -> list[str]:
         texts=dict(_texts(worked)),
         given=_given(words.inputs.values()),
     )
-    met = _met_by_nothing(saved.playbook, target)
+    with _draft(saved.playbook, target) as (_, order):
+        met = asyncio.run(met_by_nothing(order, read_judging_settings()))
     saved = saved.without_idle(met)
     _refuse_empty(saved.playbook, met)
     left_out = [f"left out, since only a model can judge it: {text}" for text in saved.left_out]
@@ -70,11 +71,6 @@ def _draft(playbook: Playbook, target: Path, head: Iterable[str] = ()) -> Iterat
         yield draft, order
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _met_by_nothing(playbook: Playbook, target: Path) -> list[Criterion]:
-    with _draft(playbook, target) as (_, order):
-        return asyncio.run(met_by_nothing(order, read_judging_settings()))
 
 
 def _refuse_empty(playbook: Playbook, met: Collection[Criterion]) -> None:

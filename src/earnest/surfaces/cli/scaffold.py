@@ -2,44 +2,38 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
+from earnest.foundation.errors import Faulty
+from earnest.surfaces.cli.options import OneJson
+from earnest.surfaces.cli.printing import say, say_json
 
-class ScaffoldKind(StrEnum):
-    """What can be begun. Each has a folder of files in `templates`, which work as they stand."""
-
-    PLAYBOOK = "playbook"
-    SPEC = "spec"
-    HEARTBEAT = "heartbeat"
-
-
-NEXT: Final[Mapping[ScaffoldKind, tuple[str, ...]]] = {
-    ScaffoldKind.PLAYBOOK: ("earnest lint {folder}/playbook.yaml", "earnest run {folder}/playbook.yaml"),
-    ScaffoldKind.SPEC: ("earnest lint {folder}/spec.yaml", "earnest verify {folder}/spec.yaml {folder}/work"),
-    ScaffoldKind.HEARTBEAT: ("earnest lint {folder}/HEARTBEAT.md", "earnest heartbeat show {folder}/HEARTBEAT.md"),
+NEXT: Final[Mapping[str, tuple[str, ...]]] = {
+    "playbook": ("earnest lint {folder}/playbook.yaml", "earnest run {folder}/playbook.yaml"),
+    "spec": ("earnest lint {folder}/spec.yaml", "earnest verify {folder}/spec.yaml {folder}/work"),
+    "heartbeat": ("earnest lint {folder}/HEARTBEAT.md", "earnest heartbeat show {folder}/HEARTBEAT.md"),
 }
-"""Lines to type then."""
+"""What can be begun, and lines to type then. Each has a folder in `templates`, whose files work as they stand."""
 _FORMAT: Final = re.compile(r"^format:[ \t]*(?P<name>[\w-]+)", re.MULTILINE)
 _HEAD_BYTES: Final = 64 * 1024
 
 
 def init(
-    kind: Annotated[ScaffoldKind, typer.Argument(metavar="KIND", help="playbook, spec or heartbeat.")],
+    kind: Annotated[
+        Literal["playbook", "spec", "heartbeat"], typer.Argument(metavar="KIND", help="playbook, spec or heartbeat.")
+    ],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where; made if it is not there.")] = Path(),
 ) -> None:
     """Write working files to start from; nothing is overwritten.
 
     Exit codes: 0 written, 3 a file is there already.
     """
-    from earnest.surfaces.cli.printing import say  # noqa: PLC0415
-
-    wanted = dict(_found(files("earnest.surfaces.cli") / "templates" / kind.value))
+    wanted = dict(_found(files("earnest.surfaces.cli") / "templates" / kind))
     if there := [name for name in wanted if (folder / name).exists()]:
         raise typer.BadParameter(f"{folder / there[0]} is there already")
     for name, text in wanted.items():
@@ -50,14 +44,13 @@ def init(
 
 def lint(
     named: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Playbooks, specifications, HEARTBEAT.md.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: OneJson = False,
 ) -> None:
     """Find faults in files, each with its line.
 
     Exit codes, of several files the highest: 0 nothing, 1 lines of a HEARTBEAT.md that are not what they seem, 2 a
     specification of which not every check could be tried, 3 anything else that is wrong.
     """
-    from earnest.foundation.errors import Faulty  # noqa: PLC0415
     from earnest.surfaces.cli.endings import ending_of  # noqa: PLC0415
 
     codes = [0]
@@ -70,8 +63,6 @@ def lint(
 
 
 def _lint(file: Path, *, as_json: bool) -> int:
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
-
     if file.suffix == ".md":
         from earnest.surfaces.cli import heartbeat  # noqa: PLC0415
 

@@ -5,21 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from earnest.surfaces.cli.in_the_name_of import client_of
+from earnest.surfaces.cli.options import As, OneJson
+from earnest.surfaces.cli.printing import say, say_json
+
 if TYPE_CHECKING:
     from earnest.client.payloads_scores import History, Score
 
 
 def score(
     plot: Annotated[bool, typer.Option("--plot", help="Draw the recorded days, and the bar that rises.")] = False,
-    as_: Annotated[
-        str, typer.Option("--as", metavar="HANDLE", help="The agent in whose name, by its credentials here.")
-    ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_: As = "",
+    as_json: OneJson = False,
 ) -> None:
     """Show the score, target and tier of an agent, and its last days."""
     from earnest.surfaces.charts import Chart, Series, terminal  # noqa: PLC0415
-    from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     with client_of(as_) as client:
         found, history = client.get_score(), client.get_score_history()

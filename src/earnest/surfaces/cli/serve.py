@@ -1,12 +1,20 @@
 """`earnest serve`: the platform, in this process, until it is stopped."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from earnest.foundation.errors import EarnestError, Refused
+from earnest.surfaces.cli.here import settings_of
+from earnest.surfaces.cli.options import Home
+from earnest.surfaces.cli.printing import complain, say, say_json
 
 if TYPE_CHECKING:
     import socket
@@ -17,7 +25,7 @@ if TYPE_CHECKING:
 def serve(
     host: Annotated[str | None, typer.Option(help="Where to listen.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="On which port; 0: any free one.")] = None,
-    home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
+    home: Home = None,
     *,
     practice: Annotated[
         bool, typer.Option("--practice", help="Give each agent an owner of its own, made up; no real money.")
@@ -32,15 +40,9 @@ def serve(
     Exit codes: 0 stopped, 3 it could not begin.
     """
     import asyncio  # noqa: PLC0415
-    import signal  # noqa: PLC0415
-    from dataclasses import replace  # noqa: PLC0415
-    from functools import partial  # noqa: PLC0415
 
     from earnest.app.market import practising  # noqa: PLC0415
     from earnest.app.server import open_server  # noqa: PLC0415
-    from earnest.foundation.errors import EarnestError  # noqa: PLC0415
-    from earnest.surfaces.cli.keys import settings_of  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import complain  # noqa: PLC0415
     from earnest.surfaces.web.serving import listen, url_of  # noqa: PLC0415
     from earnest.surfaces.web.serving import serve as answer  # noqa: PLC0415
 
@@ -63,7 +65,7 @@ def serve(
         url = url_of(settings.server, listener.getsockname()[1])
         async with open_server(settings, works=not no_work) as server:
             setup_url = f"{url}/setup/{server.link}" if server.link else None
-            begun = partial(_tell, url, settings, setup_url, as_json=as_json) if is_first else _silent
+            begun = partial(_tell, url, settings, setup_url, as_json=as_json) if is_first else lambda: None
             with _told_at(settings.home, url):
                 return await answer(server, listener, url, begun, can_reload)
 
@@ -87,14 +89,8 @@ def _told_at(home: Path, url: str) -> Iterator[None]:
         places.address(home).unlink(missing_ok=True)
 
 
-def _silent() -> None:
-    """Nothing is said when it begins anew."""
-
-
 def _tell(url: str, settings: "Settings", setup_url: str | None, *, as_json: bool) -> None:
     """Say where the platform is, and by which link it gets an operator."""
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
-
     if as_json:
         say_json({"url": url, "home": str(settings.home), "setup_url": setup_url})
     else:
@@ -111,7 +107,6 @@ def _check(given: dict[str, str | int]) -> None:
     """Raises `Refused("validation")`: an empty host would listen to the whole world."""
     from earnest.app.server_settings import ServerSettings  # noqa: PLC0415
     from earnest.app.tables import read_table  # noqa: PLC0415
-    from earnest.foundation.errors import Refused  # noqa: PLC0415
 
     def fault(words: str, _key: str) -> None:
         raise Refused("validation", f"--{words}")

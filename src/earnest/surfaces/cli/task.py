@@ -22,11 +22,10 @@ from earnest.foundation.instants import duration_text
 from earnest.foundation.text import head_tail, printable
 from earnest.runtime.order import Grants, Order
 from earnest.runtime.unknown_effects import EffectDecision
-from earnest.surfaces.cli.asking import Away, Terminal, is_foreground, is_terminal
+from earnest.surfaces.cli.asking import Away, Terminal, TypedLine, is_foreground, is_terminal
 from earnest.surfaces.cli.endings import ExitCode, way_on
 from earnest.surfaces.cli.lines import ending_lines, plan_lines, usage_text
 from earnest.surfaces.cli.printing import NobodyListens, abandon_stdout, complain, say, say_json
-from earnest.surfaces.cli.typing_along import TypedLine
 
 EXIT_CODES: Final = {
     MacroState.ACCEPT: ExitCode.ACCEPT,

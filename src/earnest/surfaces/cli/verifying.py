@@ -1,11 +1,8 @@
 """Judging by hand, as it is printed, and with which exit code it ends."""
 
-import asyncio
-import signal
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar
 
 from earnest.app.judging import lint_of, replay_of, spec_of, verdicts_on
 from earnest.app.judging_settings import read_judging_settings
@@ -13,18 +10,18 @@ from earnest.contracts.spec import VerificationSpec
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.runtime.judging import RecordedVerdict
 from earnest.runtime.submission import SubmittedWork, submissions
-from earnest.surfaces.cli.printing import complain, say, say_json, tell
+from earnest.surfaces.cli.here import finish_unless_stopped, settings_of
+from earnest.surfaces.cli.printing import complain, present, say, say_json, tell
 from earnest.verification.replay import Comparison
 from earnest.verification.verdict import Answer, verdict_to_json
 
-Result = TypeVar("Result")
 EXIT_CODES = {"verified": 0, "not_verified": 1, "unclear": 2}
 REPLAY_CODES = {"agrees": 0, "disagrees": 1, "different_now": 2, "not_comparable": 2}
 
 
 def judge_again(verdict: str, *, as_json: bool) -> int:
     """Judge what a kept verdict was about, and compare; gives the exit code."""
-    found = _run(replay_of(verdict, read_judging_settings()))
+    found = finish_unless_stopped(replay_of(verdict, read_judging_settings()))
     more = {"id": found.kept.id, "now": verdict_to_json(found.verdict)}
     return _told_again(found.comparisons, more, as_json=as_json)
 
@@ -32,9 +29,8 @@ def judge_again(verdict: str, *, as_json: bool) -> int:
 def judge_receipt_again(receipt: Path, *, as_json: bool) -> int:
     """Judge what the receipt of a claim says was judged, and compare; gives the exit code."""
     from earnest.app.receipts import replayed_receipt  # noqa: PLC0415 - loads what the market needs
-    from earnest.app.settings import read_settings  # noqa: PLC0415
 
-    return _told_again(_run(replayed_receipt(receipt, read_settings())), {}, as_json=as_json)
+    return _told_again(finish_unless_stopped(replayed_receipt(receipt, settings_of())), {}, as_json=as_json)
 
 
 def _told_again(comparisons: Sequence[Comparison], more: Mapping[str, object], *, as_json: bool) -> int:
@@ -67,19 +63,19 @@ def judge(spec: Path, works: Sequence[Path], *, as_json: bool, keep: bool | None
         if judged.unkept:
             complain([f"the verdict is not kept: {judged.unkept}"])
 
-    found = _run(verdicts_on(handed_in, settings, tell_of, keep=keep))
+    found = finish_unless_stopped(verdicts_on(handed_in, settings, tell_of, keep=keep))
     if as_json:
         rows = [
-            {**({"submission": str(given)} if several else {}), **verdict_to_json(one.verdict), **_id(one)}
+            {
+                **({"submission": str(given)} if several else {}),
+                **verdict_to_json(one.verdict),
+                **({"id": one.id} if one.id else {}),
+            }
             for given, one in zip(works, found, strict=True)
         ]
         say_json(rows if several else rows[0])
     worst = max((one.verdict.answer for one in found), key=list(Answer).index)
     return EXIT_CODES[worst]
-
-
-def _id(judged: RecordedVerdict) -> dict[str, str]:
-    return {"id": judged.id} if judged.id else {}
 
 
 def _say_shortly(submission: SubmittedWork, judged: RecordedVerdict) -> None:
@@ -95,28 +91,14 @@ def _say_at_length(spec: VerificationSpec, judged: RecordedVerdict) -> None:
         say(f"kept as {judged.id}")
 
 
-def _run(work: Coroutine[None, None, Result]) -> Result:
-    """Run it to its end. SIGTERM ends it as Ctrl+C does: what was begun is ended and tidied up."""
-
-    async def stoppable() -> Result:
-        task = asyncio.current_task()
-        assert task is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        return await work
-
-    try:
-        return asyncio.run(stoppable())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
-
-
 def try_spec(spec: Path, *, as_json: bool) -> int:
     """Try a specification on worthless work; gives the exit code. Raises `Faulty` for one that lets it pass."""
-    found = _run(lint_of(spec, read_judging_settings()))
-    if as_json:
-        say_json({"complaints": [asdict(one) for one in found]})
-    else:
-        say(*(f"note: {one.criterion}: {one.message}" for one in found if not one.is_grave))
+    found = finish_unless_stopped(lint_of(spec, read_judging_settings()))
+    present(
+        {"complaints": [asdict(one) for one in found]},
+        *(f"note: {one.criterion}: {one.message}" for one in found if not one.is_grave),
+        as_json=as_json,
+    )
     grave = [one for one in found if one.is_grave]
     if grave:
         raise Faulty(

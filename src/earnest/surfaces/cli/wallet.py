@@ -1,26 +1,25 @@
 """`earnest wallet`: what somebody has, and how it came about."""
 
+from itertools import islice
 from typing import Annotated
 
 import typer
+
+from earnest.surfaces.cli.in_the_name_of import client_of
+from earnest.surfaces.cli.options import As, OneJson
+from earnest.surfaces.cli.printing import say, say_json
 
 
 def wallet(
     entries: Annotated[
         int, typer.Option(metavar="N", min=0, max=1000, help="Show the last N entries of the books too.")
     ] = 0,
-    as_: Annotated[
-        str, typer.Option("--as", metavar="HANDLE", help="The agent in whose name, by its credentials here.")
-    ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_: As = "",
+    as_json: OneJson = False,
 ) -> None:
     """Show an agent's money: available, on its way, reserved."""
-    from itertools import islice  # noqa: PLC0415
-
     from earnest.agents.job_files import amount_of  # noqa: PLC0415
     from earnest.client import money  # noqa: PLC0415
-    from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     with client_of(as_) as client:
         found = client.get_wallet()

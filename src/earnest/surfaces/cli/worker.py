@@ -1,10 +1,14 @@
 """`earnest worker`: judges what waits, in this process, until it is stopped."""
 
+import signal
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from earnest.surfaces.cli.here import finish, settings_of
+from earnest.surfaces.cli.options import Home
+from earnest.surfaces.cli.printing import present
 
 if TYPE_CHECKING:
     from earnest.app.settings import Settings
@@ -15,7 +19,7 @@ def worker(
     stop_s: Annotated[
         int, typer.Option("--stop-s", min=1, max=86_400, help="Seconds for what is under way, when it is stopped.")
     ] = 60,
-    home: Annotated[Path | None, typer.Option(help="The data directory.")] = None,
+    home: Home = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object once it works.")] = False,
 ) -> None:
     """Judge what was handed in to servers with the same books.
@@ -24,18 +28,14 @@ def worker(
 
     Exit codes: 0 stopped, 3 it could not begin.
     """
-    import asyncio  # noqa: PLC0415
-
     from earnest.app.worker import kinds_of  # noqa: PLC0415
-    from earnest.surfaces.cli.keys import settings_of  # noqa: PLC0415
 
     wanted = kinds_of(kinds)
-    asyncio.run(_work(settings_of(home), wanted, stop_s, as_json=as_json))
+    finish(_work(settings_of(home), wanted, stop_s, as_json=as_json))
 
 
 async def _work(settings: "Settings", kinds: tuple[str, ...], stop_s: int, *, as_json: bool) -> None:
     import asyncio  # noqa: PLC0415
-    import signal  # noqa: PLC0415
 
     from earnest.app.worker import open_worker  # noqa: PLC0415
     from earnest.effects.ground.systemd import READY, STOPPING, notify  # noqa: PLC0415
@@ -44,7 +44,12 @@ async def _work(settings: "Settings", kinds: tuple[str, ...], stop_s: int, *, as
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, told.put_nowait, number)
     async with open_worker(settings, kinds) as worker:
-        _tell(settings, kinds, as_json=as_json)
+        present(
+            {"kinds": kinds, "books": str(settings.books), "home": str(settings.home)},
+            f"earnest works at {', '.join(kinds)} of {settings.books}",
+            as_json=as_json,
+        )
+        sys.stdout.flush()  # whoever started us through a pipe waits for it
         notify(READY)
         ending, asked = asyncio.ensure_future(worker.ended()), asyncio.ensure_future(told.get())
         await asyncio.wait([ending, asked], return_when=asyncio.FIRST_COMPLETED)
@@ -58,13 +63,3 @@ async def _work(settings: "Settings", kinds: tuple[str, ...], stop_s: int, *, as
         if ending.done():
             ending.result()
         ending.cancel()
-
-
-def _tell(settings: "Settings", kinds: tuple[str, ...], *, as_json: bool) -> None:
-    from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
-
-    if as_json:
-        say_json({"kinds": list(kinds), "books": str(settings.books), "home": str(settings.home)})
-    else:
-        say(f"earnest works at {', '.join(kinds)} of {settings.books}")
-    sys.stdout.flush()  # whoever started us through a pipe waits for it

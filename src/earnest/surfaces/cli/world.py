@@ -1,47 +1,37 @@
 """`earnest world`: the town, seen and lived in by hand."""
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from earnest.client.client import Client
+from earnest.foundation.text import printable
+from earnest.surfaces.cli.in_the_name_of import client_of
+from earnest.surfaces.cli.options import As, Json
+from earnest.surfaces.cli.printing import present, say_json
+
+Where = Literal["board", "cafe", "market", "computer", "home"]
 
 app = typer.Typer(help="The town: look, move, say, post.", no_args_is_help=True)
-
-As = Annotated[str, typer.Option("--as", metavar="HANDLE", help="The agent in whose name, by its credentials here.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-class Where(StrEnum):
-    """The places."""
-
-    BOARD = "board"
-    CAFE = "cafe"
-    MARKET = "market"
-    COMPUTER = "computer"
-    HOME = "home"
 
 
 @app.command()
 def show(as_: As = "", as_json: Json = False) -> None:
     """Show the map: places, who is where, what hour it is."""
-    with _client(as_) as client:
+    with client_of(as_) as client:
         found = client.get_world()
     lines = [f"day {found['time']['day']}, {found['time']['hour']}:00, {found['time']['phase']}"]
     lines += [f"{one['name']:<20} {one['x']:>2},{one['y']:<2}" for one in found["places"]]
     for one in found["residents"]:
         where = f"{'at' if one['arrived'] else 'to'} {one['place'] or 'a cell'}"
         lines.append(f"@{one['handle']:<19} {one['x']:>2},{one['y']:<2} {where}")
-    _tell(found, lines, as_json=as_json)
+    present(found, *lines, as_json=as_json)
 
 
 @app.command()
 def summary(as_: As = "") -> None:
     """Print what an agent perceives, as JSON."""
-    with _client(as_) as client:
-        _tell(client.world_summary(), [], as_json=True)
+    with client_of(as_) as client:
+        say_json(client.world_summary())
 
 
 @app.command()
@@ -52,9 +42,9 @@ def move(
     as_json: Json = False,
 ) -> None:
     """Set out for a place."""
-    with _client(as_) as client:
-        found = client.world_move(place.value, why=why)
-    _tell(found, [f"on the way to {found['place']}, there at {found['arrives_at']}"], as_json=as_json)
+    with client_of(as_) as client:
+        found = client.world_move(place, why=why)
+    present(found, f"on the way to {found['place']}, there at {found['arrives_at']}", as_json=as_json)
 
 
 @app.command()
@@ -65,18 +55,18 @@ def say(
     as_json: Json = False,
 ) -> None:
     """Say something to those near."""
-    with _client(as_) as client:
+    with client_of(as_) as client:
         found = client.chat_say(text, reach="far" if far else "near")
     heard = "everybody hears it" if found["heard_by"] is None else f"{found['heard_by']} near enough to hear it"
-    _tell(found, [heard], as_json=as_json)
+    present(found, heard, as_json=as_json)
 
 
 @app.command()
 def chat(as_: As = "", as_json: Json = False) -> None:
     """Show the newest 20 things that were said where it could be heard."""
-    with _client(as_) as client:
+    with client_of(as_) as client:
         found = client.list_chat(limit=20)
-    _tell(found, [_spoken(one) for one in found["data"]], as_json=as_json)
+    present(found, *map(_spoken, found["data"]), as_json=as_json)
 
 
 @app.command()
@@ -88,9 +78,9 @@ def post(
     as_json: Json = False,
 ) -> None:
     """Post on the board: a new thread, or into one."""
-    with _client(as_) as client:
+    with client_of(as_) as client:
         found = client.board_post(text, title=title, thread_id=thread)
-    _tell(found, [f"posted {found['post_id']} in {found['thread_id']}"], as_json=as_json)
+    present(found, f"posted {found['post_id']} in {found['thread_id']}", as_json=as_json)
 
 
 @app.command()
@@ -100,33 +90,14 @@ def board(
     as_json: Json = False,
 ) -> None:
     """Show the board, or one of its threads."""
-    with _client(as_) as client:
+    with client_of(as_) as client:
         if thread:
             posts = client.get_thread(thread, limit=100)
-            _tell(posts, [_spoken(one) for one in posts["data"]], as_json=as_json)
+            present(posts, *map(_spoken, posts["data"]), as_json=as_json)
             return
         threads = client.list_threads(limit=20)
-    _tell(
-        threads,
-        [f"{one['thread_id']}  {one['posts']:>3}  {_line(one['title'])}" for one in threads["data"]],
-        as_json=as_json,
-    )
-
-
-def _client(handle: str) -> "Client":
-    from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
-
-    return client_of(handle)
-
-
-def _tell(answer: Any, lines: list[str], *, as_json: bool) -> None:
-    from earnest.surfaces.cli.printing import say as print_  # noqa: PLC0415
-    from earnest.surfaces.cli.printing import say_json  # noqa: PLC0415
-
-    if as_json:
-        say_json(answer)
-    else:
-        print_(*lines)
+    lines = (f"{one['thread_id']}  {one['posts']:>3}  {_line(one['title'])}" for one in threads["data"])
+    present(threads, *lines, as_json=as_json)
 
 
 def _spoken(one: Any) -> str:
@@ -135,6 +106,4 @@ def _spoken(one: Any) -> str:
 
 def _line(text: str) -> str:
     """Text of others cannot steer a terminal."""
-    from earnest.foundation.text import printable  # noqa: PLC0415
-
     return printable(" ".join(text.split()))

@@ -1,15 +1,27 @@
-"""Which charts there are, and from what they are made."""
+"""Which charts there are, from what they are made, and each as a file: a picture or a table."""
 
 from datetime import UTC, datetime
+from typing import Final
+
+from starlette.responses import Response
 
 from earnest.foundation.errors import Refused
-from earnest.surfaces.charts import Chart, Series
+from earnest.surfaces.charts import Chart, Series, csv_text, svg
+from earnest.surfaces.dashboard.books import plane
 from earnest.surfaces.dashboard.look import Look
 from earnest.surfaces.dashboard.periods import METRICS, metric_chart
 from earnest.surfaces.loss import loss_chart
 from earnest.views.agents_public import find_agent
 from earnest.views.overview import score_days, verdicts_by_hour
 from earnest.views.runs import show_run
+
+HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "Content-Disposition": "inline",
+}
+
+TYPES: Final = {"svg": "image/svg+xml", "csv": "text/csv; charset=utf-8"}
 
 
 def score_chart(look: Look, account_id: str, handle: str) -> Chart:
@@ -57,3 +69,14 @@ def chart_named(look: Look, name: str, subject: str) -> Chart:
     if name == "loss":
         return loss_chart(show_run(look.reader, subject))
     raise Refused("not_found", f"there is no chart {name[:80]!r}")
+
+
+def show_chart(look: Look) -> Response:
+    """One chart, `svg` or `csv`. Raises `Refused`: `not_found`, and what keeps its page from who looks."""
+    name, subject, form = (look.params[each] for each in ("chart", "subject", "form"))
+    if form not in TYPES:
+        raise Refused("not_found", "a chart is there as svg and csv")
+    if (name, subject) == ("memory", "all"):
+        return Response(plane(look, form), 200, HEADERS, TYPES[form])
+    chart = chart_named(look, name, subject)
+    return Response(svg(chart) if form == "svg" else csv_text(chart), 200, HEADERS, TYPES[form])

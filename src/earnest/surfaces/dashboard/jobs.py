@@ -1,4 +1,4 @@
-"""Jobs and claims: the board, one job, one claim with its verdicts and evidence, one dispute, the form of a new job."""
+"""Jobs and claims: the board, one job, a claim and its record for anybody, evidence, a dispute, a new job's form."""
 
 import difflib
 import json
@@ -7,18 +7,21 @@ from typing import Any, Final, cast
 from earnest.client.payloads import Claim
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.market.claims.claim import TERMINAL
+from earnest.market.claims.claim import TERMINAL, ClaimState
 from earnest.market.jobs.categories import CATEGORIES
 from earnest.market.jobs.job import JobState
 from earnest.runtime.market.artifacts import find_readable
 from earnest.surfaces.dashboard.look import Look
 from earnest.surfaces.web.cursors import after, cursor_of
-from earnest.views.claims import show_claim
+from earnest.views.claims import find_claim, show_claim
 from earnest.views.disputes import show_dispute
 from earnest.views.entries import moved_for
 from earnest.views.jobs import JobsWanted, list_jobs, show_job
+from earnest.views.log import newest_checkpoint
 from earnest.views.market_reviews import reviews_of_claim
 from earnest.views.overview import handles, newest_claim
+from earnest.views.receipts import claim_draft
+from earnest.views.records import cost_of
 
 PAGE: Final = 50
 STATES: Final = {"all": tuple(JobState), "open": (JobState.OPEN,), "taken": (JobState.TAKEN,), "done": (JobState.DONE,)}
@@ -27,6 +30,9 @@ TEXT_BYTES_MAX: Final = 256 * 1024
 SHOWN_BYTES_MAX: Final = 4 * 1024 * 1024
 """A larger item is not read for a page."""
 DIFF_LINES_MAX: Final = 2_000
+BROKEN_STATES: Final = frozenset({ClaimState.REFUNDED, ClaimState.EXPIRED})
+PAID: Final = "released"
+"""The reason of the transfer that pays a seller."""
 IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
@@ -106,6 +112,26 @@ def show_claim_page(look: Look) -> tuple[str, dict[str, Any]]:
         "criteria": {one["id"]: one for one in job["criteria"]},
         "names": handles(look.reader, [str(claim["seller"]), str(claim["buyer"])]),
         "side": "seller" if claim["seller"] == look.my_id else "buyer" if claim["buyer"] == look.my_id else "",
+    }
+
+
+def show_record(look: Look) -> tuple[str, dict[str, Any]]:
+    """What the receipt of a claim says. Raises `Refused`: `not_found`, `not_a_party`, `not_ended`."""
+    claim_id = look.params["claim_id"]
+    draft = claim_draft(look.reader, claim_id, look.my_id, sees_all=look.sees_all)
+    claim = find_claim(look.reader, claim_id, "", sees_all=True)
+    told = cast("dict[str, Any]", draft.predicate)
+    return "record.html", {
+        "title": told["promise"]["title"],
+        "told": told,
+        "judged": [one for one in told["verdicts"] if one["verdict"]][::-1],
+        "criteria": {one["id"]: one for one in told["criteria"]},
+        "cost": cost_of(look.reader, claim) if claim.state in BROKEN_STATES else None,
+        "paid_micro": sum(one["amount_micro"] for one in told["consequences"]["transfers"] if one["reason"] == PAID),
+        "names": handles(look.reader, [claim.seller, claim.buyer]),
+        "seqs": draft.seqs,
+        "checkpoint": newest_checkpoint(look.reader),
+        "is_party": look.sees_all or look.my_id in {claim.seller, claim.buyer},
     }
 
 

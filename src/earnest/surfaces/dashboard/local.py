@@ -20,9 +20,8 @@ from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.foundation.errors import Refused
 from earnest.surfaces.dashboard.files import send_file
-from earnest.surfaces.dashboard.look import Look
+from earnest.surfaces.dashboard.look import DataFolders, Look
 from earnest.surfaces.dashboard.pages import EXPORTS, PAGES, Site
-from earnest.surfaces.dashboard.place import place_of
 from earnest.surfaces.dashboard.rendering import HEADERS
 from earnest.surfaces.web.sessions import is_loopback
 
@@ -33,7 +32,7 @@ STOP_S: Final = 1
 
 def local_app(books: ReadPool, settings: Settings, clock: Clock, secret: str) -> ASGIApp:
     """The application. Nothing in it writes; `secret` stands in the address that opens it."""
-    place = place_of(settings)
+    place = DataFolders.of(settings)
 
     def look(request: Request, reader: BooksReader) -> Look:
         path = request.url.path
@@ -62,7 +61,7 @@ def local_app(books: ReadPool, settings: Settings, clock: Clock, secret: str) ->
         Route("/assets/{digest}/{name}", send_file),
         Route("/live", live),
     ]
-    app = Starlette(routes=routes, exception_handlers={Refused: _refused, HTTPException: _missing})
+    app = Starlette(routes=routes, exception_handlers={Refused: _told, HTTPException: _told})
     return _Guarded(app, secret)
 
 
@@ -140,10 +139,6 @@ def _newest(books: ReadPool) -> int:
     return books.read_sync(lambda reader: next((fact.seq for fact in reader.facts(newest_first=True, limit=1)), 0))
 
 
-async def _refused(_: Request, error: Exception) -> Response:
-    return PlainTextResponse(str(error), 404, HEADERS)
-
-
-async def _missing(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return PlainTextResponse(error.detail, error.status_code, HEADERS)
+async def _told(_: Request, error: Exception) -> Response:
+    text, status = (error.detail, error.status_code) if isinstance(error, HTTPException) else (str(error), 404)
+    return PlainTextResponse(text, status, HEADERS)

@@ -27,9 +27,11 @@ MAILS: Final = Quota(name="mail", count=1, window_s=60)
 
 @dataclass(frozen=True, slots=True)
 class Logins:
-    """Whoever has a key."""
+    """Of whoever has a key, and of whoever reads the mail of an agent's owner."""
 
     site: Site
+    mailer: Mailer | None
+    limits: RateLimits
 
     async def show_form(self, request: Request) -> Response:
         """The question for a key."""
@@ -50,18 +52,9 @@ class Logins:
 
     async def _asked(self, request: Request, told: str, status: int) -> Response:
         onward = request.query_params.get("next", "/")
-        return await _page(self.site, request, "login.html", status, title="Sign in", told=told, onward=onward)
+        return await self._page(request, "login.html", status, told=told, onward=onward)
 
-
-@dataclass(frozen=True, slots=True)
-class Owners:
-    """Whoever reads the mail of an agent's owner."""
-
-    site: Site
-    mailer: Mailer | None
-    limits: RateLimits
-
-    async def show_form(self, request: Request) -> Response:
+    async def show_owner_form(self, request: Request) -> Response:
         """The question for an address."""
         return await self._told(request, "", 200)
 
@@ -103,8 +96,14 @@ class Owners:
         return _begun(call, str(answer.body[operating.SESSION]), "/")
 
     async def _told(self, request: Request, told: str, status: int) -> Response:
-        can = self.mailer is not None
-        return await _page(self.site, request, "owner.html", status, title="Sign in", told=told, can=can)
+        return await self._page(request, "owner.html", status, told=told, can=self.mailer is not None)
+
+    async def _page(self, request: Request, template: str, status: int, **given: Any) -> Response:
+        def rendered(reader: BooksReader) -> Response:
+            look = self.site.look(request, reader)
+            return HTMLResponse(rendered_page(template, look, title="Sign in", **given), status, HEADERS)
+
+        return await self.site.read(request)(rendered)
 
     async def _send(self, call: Call, mail: str) -> None:
         desk, subject = call.market.desk, call.hashing.digest(MAILS.name, mail.casefold())
@@ -136,13 +135,6 @@ async def log_out(request: Request) -> Response:
         )
     response.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict")
     return response
-
-
-async def _page(site: Site, request: Request, template: str, status: int, **given: Any) -> Response:
-    def rendered(reader: BooksReader) -> Response:
-        return HTMLResponse(rendered_page(template, site.look(request, reader), **given), status, HEADERS)
-
-    return await site.read(request)(rendered)
 
 
 def _begun(call: Call, secret: str, onward: str) -> Response:

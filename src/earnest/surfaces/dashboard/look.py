@@ -5,8 +5,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
+from earnest.app import places
+from earnest.app.readers import reading_memory
+from earnest.app.settings import Settings
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.foundation.errors import Refused
@@ -53,6 +56,14 @@ class DataFolders:
     runs: Path
     memory: Callable[[], AbstractContextManager[Remembered]]
     audit_log: Path
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Those of the data directory that the settings name."""
+        from earnest.runtime.task_run import RUNS_FOLDER  # noqa: PLC0415 - loads all that runs need
+
+        home = settings.home
+        return cls(runs=home / RUNS_FOLDER, memory=lambda: reading_memory(settings), audit_log=places.audit_log(home))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

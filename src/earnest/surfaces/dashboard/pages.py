@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
-from earnest.surfaces.dashboard import agents, books, exports, jobs, periods, records, runs, today, town
+from earnest.surfaces.dashboard import agents, books, charts, jobs, periods, runs, today, town
 from earnest.surfaces.dashboard.look import Look, Visitor
 from earnest.surfaces.dashboard.rendering import HEADERS, rendered_page
 from earnest.surfaces.web.problems import STATUS
@@ -28,7 +28,7 @@ PAGES: Final[dict[str, Callable[[Look], Shown]]] = {
     "/jobs/new": jobs.show_form,
     "/jobs/{job_id}": jobs.show_job_page,
     "/claims/{claim_id}": jobs.show_claim_page,
-    "/receipts/{claim_id}": records.show_record,
+    "/receipts/{claim_id}": jobs.show_record,
     "/claims/{claim_id}/evidence/{revision}/{number}": jobs.show_evidence,
     "/disputes/{dispute_id}": jobs.show_dispute_page,
     "/agents": agents.show_agents,
@@ -44,7 +44,7 @@ PAGES: Final[dict[str, Callable[[Look], Shown]]] = {
     "/memory": books.show_memory,
 }
 EXPORTS: Final[dict[str, Callable[[Look], Response]]] = {
-    "/charts/{chart}/{subject}.{form}": exports.show_chart,
+    "/charts/{chart}/{subject}.{form}": charts.show_chart,
 }
 
 

@@ -23,41 +23,12 @@ HEADERS: Final = {
 }
 MICRO: Final = 1_000_000
 SIGNS: Final = {"USD": "$", "EUR": "€", "AID": "ai$"}
-_WORDS: Final = {
-    "verified": "good",
-    "released": "good",
-    "done": "good",
-    "green": "good",
-    "accept": "good",
-    "success": "good",
-    "matched": "good",
-    "met": "good",
-    "applied": "good",
-    "outstanding": "good",
-    "excellent": "good",
-    "good": "good",
-    "exploit": "good",
-    "avoid": "bad",
-    "caution": "doubt",
-    "not_verified": "bad",
-    "declined": "bad",
-    "refunded": "bad",
-    "expired": "bad",
-    "abandon": "bad",
-    "failed": "bad",
-    "red": "bad",
-    "lockdown": "bad",
-    "escalated": "bad",
-    "suspended": "bad",
-    "unclear": "doubt",
-    "yellow": "doubt",
-    "disputed": "doubt",
-    "submitted": "doubt",
-    "changes_requested": "doubt",
-    "unfinished": "doubt",
-    "tightened": "doubt",
-    "warning": "doubt",
+_TONES: Final = {
+    "good": "verified released done green accept success matched met applied outstanding excellent good exploit",
+    "bad": "avoid not_verified declined refunded expired abandon failed red lockdown escalated suspended",
+    "doubt": "caution unclear yellow disputed submitted changes_requested unfinished tightened warning",
 }
+_WORDS: Final = {word: tone for tone, words in _TONES.items() for word in words.split()}
 _ENDS: Final = {
     "released": ("good", "kept: paid in full"),
     "split": ("doubt", "divided by a ruling"),

@@ -14,9 +14,9 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.mail.api import Mailer
 from earnest.runtime.market.posting import prepare_posting
 from earnest.surfaces.dashboard.files import send_file
-from earnest.surfaces.dashboard.logins import Logins, Owners, log_out
+from earnest.surfaces.dashboard.logins import Logins, log_out
 from earnest.surfaces.dashboard.look import DataFolders, Look
-from earnest.surfaces.dashboard.pages import EXPORTS, PAGES, Reading, Site
+from earnest.surfaces.dashboard.pages import EXPORTS, PAGES, Site
 from earnest.surfaces.web.calls import Call, MyCall, called, rendered
 from earnest.surfaces.web.jobs import PostJob
 from earnest.surfaces.web.limits import RateLimits
@@ -38,7 +38,10 @@ def dashboard_router(
 ) -> APIRouter:
     """The routes, all outside the API. `mailer` takes owners' links to them; `is_stopping`: streams are to end."""
     router = APIRouter(include_in_schema=False)
-    site = Site(look=lambda request, reader: _look(request, reader, place), read=_reading)
+    site = Site(
+        look=lambda request, reader: _look(request, reader, place),
+        read=lambda request: called(request.scope).market.desk.database.read,
+    )
     for path, show in PAGES.items():
         router.add_api_route(path, site.page(show), methods=["GET"], response_model=None)
     for path, export in EXPORTS.items():
@@ -46,12 +49,11 @@ def dashboard_router(
     router.add_api_route("/assets/{digest}/{name}", send_file, methods=["GET"], response_model=None)
     router.add_api_route("/live", _live(is_stopping), methods=["GET"], response_model=None)
     router.add_api_route("/jobs/lint", lint, methods=["POST"], response_model=None)
-    owners = Owners(site, mailer, limits)
-    router.add_api_route("/owner", owners.show_form, methods=["GET"], response_model=None)
-    router.add_api_route("/owner", owners.send_links, methods=["POST"], response_model=None)
-    router.add_api_route("/owner/{link}", owners.show_link, methods=["GET"], response_model=None)
-    router.add_api_route("/owner/{link}", owners.use_link, methods=["POST"], response_model=None)
-    logins = Logins(site)
+    logins = Logins(site, mailer, limits)
+    router.add_api_route("/owner", logins.show_owner_form, methods=["GET"], response_model=None)
+    router.add_api_route("/owner", logins.send_links, methods=["POST"], response_model=None)
+    router.add_api_route("/owner/{link}", logins.show_link, methods=["GET"], response_model=None)
+    router.add_api_route("/owner/{link}", logins.use_link, methods=["POST"], response_model=None)
     router.add_api_route("/login", logins.show_form, methods=["GET"], response_model=None)
     router.add_api_route("/login", logins.log_in, methods=["POST"], response_model=None)
     router.add_api_route("/logout", log_out, methods=["POST"], response_model=None)
@@ -78,10 +80,6 @@ def _look(request: Request, reader: BooksReader, place: DataFolders | None) -> L
         params=request.path_params,
         query=request.query_params,
     )
-
-
-def _reading(request: Request) -> Reading:
-    return called(request.scope).market.desk.database.read
 
 
 def _live(is_stopping: Callable[[], bool]) -> Callable[[Request], Awaitable[Response]]:

@@ -23,8 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.foundation.version import VERSION
-from earnest.surfaces.mcp.calling import Asker, Rest
-from earnest.surfaces.mcp.operations import HttpRequest, Operation, operation_of
+from earnest.surfaces.mcp.operations import Asker, HttpRequest, Operation, Rest, operation_of
 from earnest.surfaces.mcp.table import TOOLS
 from earnest.surfaces.web.calls import API, MEMBERS_MAX
 from earnest.surfaces.web.door import BODY_BYTES_MAX, MCP
@@ -68,8 +67,16 @@ class Speaker:
         self._rest = rest
         self._needs_key = needs_key
         self._known: dict[str, Operation] = {}
+        server: Server[Any] = Server(
+            "earnest",
+            version=VERSION,
+            instructions=INSTRUCTIONS,
+            get_tool_input_schema=self._input_schema,
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+        )
         self.manager = StreamableHTTPSessionManager(
-            self._server(),
+            server,
             json_response=True,
             stateless=True,
             security_settings=security,
@@ -98,16 +105,6 @@ class Speaker:
             await refusal(scope, receive, send)
             return
         await self.manager.handle_request(scope, receive, send)
-
-    def _server(self) -> Server[Any]:
-        return Server(
-            "earnest",
-            version=VERSION,
-            instructions=INSTRUCTIONS,
-            get_tool_input_schema=self._input_schema,
-            on_list_tools=self._list,
-            on_call_tool=self._call,
-        )
 
     def _operations(self) -> dict[str, Operation]:
         """By name; made when they are first asked for, from all routes that there are then."""

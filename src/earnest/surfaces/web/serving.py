@@ -17,7 +17,7 @@ from earnest.app.server_settings import ServerSettings
 from earnest.app.settings import Settings
 from earnest.effects.ground.systemd import READY, STOPPING, notify, reloading
 from earnest.foundation.errors import Unavailable
-from earnest.surfaces.dashboard.place import place_of
+from earnest.surfaces.dashboard.look import DataFolders
 from earnest.surfaces.web.app import create_app
 from earnest.surfaces.web.limits import Quota, Quotas
 from earnest.surfaces.web.sharing import shared
@@ -76,7 +76,7 @@ async def serve(
         readiness={**server.readiness(), "serving": ending.told},
         gauges=server.gauges(),
         presences=server.presences,
-        place=place_of(server.settings),
+        place=DataFolders.of(server.settings),
         mailer=server.mailer,
         notary=server.notary,
         own=server.own,

@@ -10,8 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from earnest.effects.ground.bus.api import Envelope
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.engine.facts import MEGRAM, RECALLED, message_fact
@@ -79,7 +78,7 @@ class Mind:
 
     folder: Path
     clock: VirtualClock = field(default_factory=VirtualClock)
-    bus: LocalBus = field(default_factory=LocalBus)
+    bus: Bus = field(default_factory=Bus)
     heard: list[Envelope] = field(default_factory=list)
     learnt: int = 0
 

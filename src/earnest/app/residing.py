@@ -262,7 +262,7 @@ class _Own:
         """What hands a word to the solver, without the rest of the engine."""
         from earnest.app.between import relay_in  # noqa: PLC0415
         from earnest.app.platform import open_auditor, open_memory_in  # noqa: PLC0415
-        from earnest.effects.ground.bus.local import LocalBus  # noqa: PLC0415
+        from earnest.effects.ground.bus.api import Bus  # noqa: PLC0415
         from earnest.effects.ground.storage.database import Database  # noqa: PLC0415
         from earnest.memory.dreamer import Dreamer  # noqa: PLC0415
         from earnest.runtime.dreaming import Dreaming  # noqa: PLC0415
@@ -272,7 +272,7 @@ class _Own:
         settings, clock, chance = self.settings, SystemClock(), SystemChance()
         async with AsyncExitStack() as stack:
             database = stack.enter_context(closing(Database.open(settings.books, clock)))
-            bus = LocalBus()
+            bus = Bus()
             stack.enter_context(closing(open_auditor(settings, bus, clock, lambda _: None)))
             await relay_in(stack, settings, database, bus, clock)
             memory = await open_memory_in(stack, settings, database, clock)

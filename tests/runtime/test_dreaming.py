@@ -22,7 +22,7 @@ from earnest.engine.recollection import Recollection, Rule
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.instants import DAY_MS
 from earnest.memory import service, store
-from earnest.memory.consolidation import Distilled, RevisionReason
+from earnest.memory.consolidation import RevisionReason
 from earnest.memory.dreamer import Dreamer
 from earnest.memory.megram import (
     HYPOTHESES,
@@ -464,11 +464,10 @@ async def test_a_persona_is_replaced_and_never_forgotten(mind: Mind) -> None:
 
 
 async def test_a_distiller_chooses_words_and_neither_sign_nor_place(mind: Mind) -> None:
-    class Liar:
-        async def distil(self, cluster: object) -> Distilled:
-            return Distilled(rule="SHOULD PREFER wc")
+    async def lie(_: str) -> str:
+        return '{"rule": "SHOULD PREFER wc"}'
 
     await mind.learn(MacroState.CHANGE_APPROACH, times=6)
-    async for revision in Dreamer(mind.memory, mind.clock, Liar()).revisions():
+    async for revision in Dreamer(mind.memory, mind.clock, lie).revisions():
         await mind.dreaming.revise(revision)
     assert mind.asked().rules[0].avoid

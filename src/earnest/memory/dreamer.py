@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from earnest.effects.ground.clock import Clock
 from earnest.memory.consolidation import Cluster, MemoryRevision, consolidated, fall, has_fallen
-from earnest.memory.distilling import DigestDistiller, Distiller
+from earnest.memory.distilling import Complete, distilled
 from earnest.memory.megram import Forgotten, Level, Megram, Tag
 from earnest.memory.potential import Potentials
 from earnest.memory.store import Stirred
@@ -54,10 +54,10 @@ class Dreamable(Protocol):
 class Dreamer:
     """Decides what is to change (seed R5, Λ_gc, Λ_demote and consolidation). Forgetting it does itself."""
 
-    def __init__(self, memory: Dreamable, clock: Clock, distiller: Distiller | None = None) -> None:
+    def __init__(self, memory: Dreamable, clock: Clock, complete: Complete | None = None) -> None:
         self._memory = memory
         self._clock = clock
-        self._distiller = distiller or DigestDistiller()
+        self._complete = complete
 
     async def forget(self) -> tuple[Forgotten, ...]:
         """One pass: all that has expired by now, found in an index. Raises what the store raises."""
@@ -87,7 +87,7 @@ class Dreamer:
             for pair in pairs:
                 cluster = self._memory.cluster(pair.tag, self._clock.now_ms())
                 if cluster is not None and cluster.ripe:
-                    words = await self._distiller.distil(cluster)
+                    words = await distilled(cluster, self._complete)
                     yield replace(consolidated(cluster, words, self._clock.now_ms()), seen_seq=seen_seq)
             await self._memory.settled(pairs)
 

@@ -2,13 +2,14 @@
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from earnest.effects.hands.sandbox.api import WORK_DIR
 from earnest.foundation.canonical import JsonObject
 
 PATH_BYTES_MAX: Final = 1_024
+TEXT: Final[JsonObject] = {"type": "string"}
 _OWN_HOME: Final = re.compile(r"(~|\$HOME|\$\{HOME\})(?=/|\Z)")
 _HOME: Final = re.compile(r"~[\w.-]*(/|$)|(.*/)?(\$HOME\b|\$\{HOME\})", re.ASCII)
 _INSTEAD: Final = (
@@ -44,16 +45,16 @@ def text(args: JsonObject, name: str) -> str:
 
 def texts_schema(*optional: str, **required: str) -> JsonObject:
     """The JSON Schema of arguments that are these texts, each required one with what it is, unless its name says it."""
+    told = {**required, **dict.fromkeys(optional, "")}
+    return object_schema(
+        {name: {**TEXT, "description": what} if what else TEXT for name, what in told.items()}, tuple(required)
+    )
+
+
+def object_schema(properties: JsonObject, required: Sequence[str]) -> JsonObject:
+    """The JSON Schema of arguments of these properties, and of no others."""
     needed: JsonObject = {"required": list(required)} if required else {}
-    return {
-        "type": "object",
-        "properties": {
-            name: {"type": "string", "description": what} if what else {"type": "string"}
-            for name, what in {**required, **dict.fromkeys(optional, "")}.items()
-        },
-        **needed,
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, **needed, "additionalProperties": False}
 
 
 def path_faults(path: str) -> list[str]:

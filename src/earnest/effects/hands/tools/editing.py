@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from earnest.effects.ground.beneath import opened_beneath
-from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
+from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.arguments import (
     PATH_BYTES_MAX,
+    TEXT,
     normal_path,
+    object_schema,
     path_faults,
     text,
     text_faults,
@@ -25,11 +27,9 @@ TEXT_BYTES_MAX: Final = 1024 * 1024
 WRITE_BYTES_MAX: Final = 8 * 1024 * 1024
 
 
-class Changing(SingleTool):
+class Changing(Tool):
     """What these tools have in common. `_paths` are the arguments that name a path, the first of them the target."""
 
-    name = ""
-    version = "1"
     reads_only = False
     leave = Leave.NONE
     _sizes: ClassVar[dict[str, int]] = {}
@@ -78,10 +78,10 @@ class EditFile(Changing):
 
     name = "edit_file"
     purpose = "Replace a text that stands in a file exactly once."
-    args_schema: ClassVar[JsonObject] = {
-        **texts_schema(path="", old="", new="", all='"yes": wherever it stands'),
-        "required": ["path", "old", "new"],
-    }
+    args_schema = object_schema(
+        {"path": TEXT, "old": TEXT, "new": TEXT, "all": {**TEXT, "description": '"yes": wherever it stands'}},
+        ("path", "old", "new"),
+    )
     _sizes: ClassVar[dict[str, int]] = {"path": PATH_BYTES_MAX, "old": TEXT_BYTES_MAX, "new": TEXT_BYTES_MAX, "all": 3}
 
     def _act(self, args: JsonObject, folder: Path) -> RawResult:

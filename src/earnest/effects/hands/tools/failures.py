@@ -57,29 +57,13 @@ class ToolFailure:
 
 
 ENVIRONMENTAL_ERRNOS: Final = frozenset(
-    {
-        errno.EACCES,
-        errno.EADDRNOTAVAIL,
-        errno.EAGAIN,
-        errno.EBUSY,
-        errno.ECONNABORTED,
-        errno.ECONNREFUSED,
-        errno.ECONNRESET,
-        errno.EDQUOT,
-        errno.EHOSTDOWN,
-        errno.EHOSTUNREACH,
-        errno.EIO,
-        errno.EMFILE,
-        errno.ENETDOWN,
-        errno.ENETUNREACH,
-        errno.ENFILE,
-        errno.ENOENT,
-        errno.ENOMEM,
-        errno.ENOSPC,
-        errno.EPERM,
-        errno.EROFS,
-        errno.ETIMEDOUT,
-    }
+    (
+        *(errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS),
+        *(errno.EADDRNOTAVAIL, errno.ECONNABORTED, errno.ECONNREFUSED, errno.ECONNRESET),
+        *(errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN, errno.ENETUNREACH, errno.ETIMEDOUT),
+        *(errno.EAGAIN, errno.EBUSY, errno.EIO),
+        *(errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC),
+    )
 )
 """Missing input, permission, network, time, space."""
 

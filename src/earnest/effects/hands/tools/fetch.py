@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
-from earnest.effects.hands.tools.arguments import text, text_faults
+from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
+from earnest.effects.hands.tools.arguments import TEXT, object_schema, text, text_faults
 from earnest.effects.hands.tools.failures import environmental, logical
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.effects.outside.web.addresses import URL_CHARACTERS_MAX, web_address
@@ -19,25 +19,19 @@ PARTS_MAX: Final = 200
 URL_SHOWN: Final = 300
 
 
-_SCHEMA: Final[JsonObject] = {
-    "type": "object",
-    "properties": {
-        "url": {"type": "string", "description": "https://…"},
-        "part": {"type": "integer", "minimum": 1, "maximum": PARTS_MAX},
-    },
-    "required": ["url"],
-    "additionalProperties": False,
-}
-
-
-class Fetch(SingleTool):
+class Fetch(Tool):
     """`fetch {url, part?}`: a page as text, in parts of `PART_CHARACTERS`; the first line says what it is."""
 
     name = "fetch"
-    version = "1"
     reads_only = True
     purpose = "Read a page of the public web as text, in numbered parts; the first one without `part`."
-    args_schema = _SCHEMA
+    args_schema = object_schema(
+        {
+            "url": {**TEXT, "description": "https://…"},
+            "part": {"type": "integer", "minimum": 1, "maximum": PARTS_MAX},
+        },
+        ("url",),
+    )
 
     def __init__(self, web: Web, *, leave: Leave = Leave.NETWORK) -> None:
         self.leave = leave

@@ -11,12 +11,12 @@ import signal
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from earnest.effects.ground.process import Ended, ProgramFailed, run_group
 from earnest.effects.hands.sandbox.api import Execution, Mount, Profile
 from earnest.effects.hands.scratch import scratch
-from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
+from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.failures import ToolFailure, environmental, logical, of_report
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.effects.hands.tools.shell import command_limits
@@ -29,9 +29,14 @@ FILE_CHARACTERS_MAX: Final = 200_000
 SECRETS: Final = ("EARNEST_KEY", "VERIFY_LLM_API_KEY")
 """What the program is not told: keys by which it could judge itself or act as the user's agent."""
 _SWEEPS_MAX: Final = 20
+_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "properties": {"command": {"type": "string"}, "files": {"type": "object"}, "sandbox": {"type": "boolean"}},
+    "required": ["command"],
+}
 
 
-class ProgramTool(SingleTool):
+class ProgramTool(Tool):
     """`program {command, files, sandbox}`: a command line, split as a shell would, and the files of its task folder.
 
     `{task_dir}` in a word stands for that folder, which is also `EARNEST_TASK_DIR`. With `sandbox` it runs where
@@ -39,19 +44,10 @@ class ProgramTool(SingleTool):
     """
 
     name = PROGRAM
-    version = "1"
     reads_only = False
     leave = Leave.OUTSIDE
     purpose = "Hand the task to a program that the user named."
-    args_schema: ClassVar[JsonObject] = {
-        "type": "object",
-        "properties": {
-            "command": {"type": "string"},
-            "files": {"type": "object"},
-            "sandbox": {"type": "boolean"},
-        },
-        "required": ["command"],
-    }
+    args_schema = _SCHEMA
 
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""

@@ -3,11 +3,19 @@
 import asyncio
 import os
 import sys
-from typing import ClassVar, Final
+from typing import Final
 
 from earnest.effects.ground.beneath import opened_beneath
-from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
-from earnest.effects.hands.tools.arguments import PATH_BYTES_MAX, normal_path, path_faults, text, text_faults
+from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
+from earnest.effects.hands.tools.arguments import (
+    PATH_BYTES_MAX,
+    TEXT,
+    normal_path,
+    object_schema,
+    path_faults,
+    text,
+    text_faults,
+)
 from earnest.effects.hands.tools.failures import logical, of_os_error
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.foundation.canonical import JsonObject
@@ -15,7 +23,7 @@ from earnest.foundation.canonical import JsonObject
 READ_BYTES_MAX: Final = 1024 * 1024
 
 
-class ReadFile(SingleTool):
+class ReadFile(Tool):
     """`read_file {path, from?, to?}`: a file of at most `READ_BYTES_MAX`, of the workspace or of an input, as it is.
 
     With `from` or `to`, the first and last line, only these, each with its number.
@@ -26,12 +34,7 @@ class ReadFile(SingleTool):
     reads_only = True
     leave = Leave.NONE
     purpose = "Read a text file, or some numbered lines of it."
-    args_schema: ClassVar[JsonObject] = {
-        "type": "object",
-        "properties": {"path": {"type": "string"}, "from": {"type": "integer"}, "to": {"type": "integer"}},
-        "required": ["path"],
-        "additionalProperties": False,
-    }
+    args_schema = object_schema({"path": TEXT, "from": {"type": "integer"}, "to": {"type": "integer"}}, ("path",))
 
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
+from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.arguments import text, text_faults, texts_schema
 from earnest.effects.hands.tools.failures import environmental
 from earnest.effects.hands.tools.record import RawResult, ToolCall
@@ -15,7 +15,7 @@ QUERY_BYTES_MAX: Final = 512
 DEADLINE_MS_MAX: Final = 60_000
 
 
-class Search(SingleTool):
+class Search(Tool):
     """`search {query}`: the first results, each with title, address and snippet; what they say is not checked."""
 
     name = "search"

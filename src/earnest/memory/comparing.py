@@ -8,8 +8,7 @@ from typing import Final
 
 from earnest.effects.ground.kv.api import StoreChange, StoreView
 from earnest.effects.ground.kv.lmdb import LmdbKeyValue
-from earnest.effects.ground.kv.place import KeyValuePlace
-from earnest.effects.ground.kv.stores import open_store
+from earnest.effects.ground.kv.place import KeyValuePlace, open_store
 from earnest.memory import keys, store
 from earnest.memory.potential import expires_at_ms
 

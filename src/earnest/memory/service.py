@@ -9,8 +9,7 @@ from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
 from earnest.effects.ground.kv.api import REMEDY, KeyValue, StoreChange, StoreView
-from earnest.effects.ground.kv.place import KeyValuePlace
-from earnest.effects.ground.kv.stores import open_store
+from earnest.effects.ground.kv.place import KeyValuePlace, open_store
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.memory import store
 from earnest.memory.consolidation import CLUSTER_MAX, Cluster, MemoryRevision

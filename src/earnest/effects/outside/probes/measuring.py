@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from earnest.effects.ground.clock import Clock
-from earnest.effects.ground.workers import answer_of
+from earnest.effects.ground.process import answer_of
 from earnest.effects.outside.probes.api import Reading, Value
 from earnest.effects.outside.probes.spec import ProbeSpec
 from earnest.foundation.canonical import JsonObject

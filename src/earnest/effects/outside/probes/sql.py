@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from earnest.effects.outside.probes.question import ProbeQuestion, Unknown
+from earnest.effects.outside.probes.api import ProbeQuestion, Unknown
 
 SQLITE: Final = "sqlite:///"
 POSTGRESQL: Final = ("postgresql://", "postgresql+psycopg://")

@@ -7,8 +7,7 @@ from typing import Annotated, Final
 from earnest.app.tables import Fault, over, read_table
 from earnest.effects.ground.clock import Clock
 from earnest.effects.hands.tools.api import Leave, Tool
-from earnest.effects.hands.tools.fetch import Fetch
-from earnest.effects.hands.tools.search import Search
+from earnest.effects.hands.tools.web import Fetch, Search
 from earnest.effects.outside.web.fetching import Web
 from earnest.effects.outside.web.searching import SearchEngine, Searcher
 from earnest.foundation.bounds import Fitting

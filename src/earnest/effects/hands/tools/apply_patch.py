@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from earnest.effects.hands.tools.arguments import normal_path, path_faults, text, texts_schema
-from earnest.effects.hands.tools.editing import TEXT_BYTES_MAX, Changing, beside, read_whole, write_whole
 from earnest.effects.hands.tools.failures import logical
+from earnest.effects.hands.tools.files import TEXT_BYTES_MAX, Changing, beside, read_whole, write_whole
 from earnest.effects.hands.tools.record import RawResult
 from earnest.foundation.canonical import JsonObject
 

@@ -10,10 +10,9 @@ from earnest.effects.ground.clock import Clock
 from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace, ToolSource
 from earnest.effects.hands.tools.apply_patch import ApplyPatch
 from earnest.effects.hands.tools.arguments import absolute_path_fault
-from earnest.effects.hands.tools.editing import Delete, EditFile, MoveFile, WriteFile
 from earnest.effects.hands.tools.failures import PASSING_ERRNOS, ToolFailure, environmental, logical, ours
+from earnest.effects.hands.tools.files import Delete, EditFile, MoveFile, ReadFile, WriteFile
 from earnest.effects.hands.tools.glob import Glob
-from earnest.effects.hands.tools.read_file import ReadFile
 from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord, excerpt, output_digest
 from earnest.effects.hands.tools.shell import Shell
 from earnest.effects.hands.workspace.changes import Change

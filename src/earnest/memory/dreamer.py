@@ -22,33 +22,26 @@ class Dreamable(Protocol):
 
     async def forget_expired(self, now_ms: int, limit: int) -> tuple[Forgotten, ...]:
         """Delete up to `limit` Megrams that have fallen below their limit."""
-        ...
 
     def applied_seq(self) -> int:
         """The last fact up to which all is applied."""
-        ...
 
     def stirred(self, limit: int) -> tuple[Stirred, ...]:
         """Pairs to which something was added since they were `settled`."""
-        ...
 
     async def settled(self, pairs: tuple[Stirred, ...]) -> None:
         """These were looked at."""
-        ...
 
     def cluster(self, tag: Tag, now_ms: int) -> Cluster | None:
         """The events of a pair, if it has any."""
-        ...
 
     def query_mk(self, space: str, entity: str, now_ms: int) -> Potentials:
         """What the events of a pair say."""
-        ...
 
     def entries(
         self, space: str | None = None, entity: str | None = None, level: Level | None = None, *, after: Megram | None
     ) -> tuple[Megram, ...]:
         """A page of entries."""
-        ...
 
 
 class Dreamer:

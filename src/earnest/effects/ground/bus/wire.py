@@ -46,14 +46,12 @@ class StreamWriter(Protocol):
     @property
     def fault(self) -> str:
         """Why nothing can be sent now; empty where it can."""
-        ...
 
     async def send(self, messages: Sequence[SentMessage]) -> None:
         """Return when the stream keeps them all, in this order; what it has already is passed over, by its id.
 
         Raises `Unavailable`: a beginning of them may be kept, and all may be sent again.
         """
-        ...
 
 
 class StreamReader(Protocol):
@@ -61,15 +59,12 @@ class StreamReader(Protocol):
 
     async def read(self, after: int) -> Sequence[HeardEnvelope]:
         """The next messages after a place, some hundreds at most. Raises `Unavailable`."""
-        ...
 
     async def first_from(self, place: int) -> HeardEnvelope | None:
         """The message at a place, or the first after it; None for a stream that ends before. Raises `Unavailable`."""
-        ...
 
     async def wait(self) -> None:
         """Return when there may be more, soon after there is."""
-        ...
 
 
 def sent_message(envelope: Envelope, payload: JsonObject | None) -> SentMessage:

@@ -32,14 +32,12 @@ class StoreView(Protocol):
 
     def get(self, key: bytes) -> bytes | None:
         """The value under `key`."""
-        ...
 
     def scan(self, prefix: bytes, *, start: bytes = b"", reverse: bool = False) -> Iterator[tuple[bytes, bytes]]:
         """Keys and values, in byte order of keys, that begin with `prefix` and are not below `start`.
 
         `reverse` gives the same rows from the last to the first. Finish a scan before writing.
         """
-        ...
 
 
 class StoreChange(StoreView, Protocol):
@@ -47,11 +45,9 @@ class StoreChange(StoreView, Protocol):
 
     def put(self, key: bytes, value: bytes) -> None:
         """Set the value under `key`, whether or not there was one."""
-        ...
 
     def delete(self, key: bytes) -> None:
         """Remove `key`, whether or not it is there."""
-        ...
 
 
 class KeyValue(Protocol):
@@ -62,15 +58,12 @@ class KeyValue(Protocol):
 
     def read(self, look: Callable[[StoreView], _Result]) -> _Result:
         """What `look` answers about the last state that was kept."""
-        ...
 
     def write(self, change: Callable[[StoreChange], _Result]) -> _Result:
         """Keep all of what `change` writes, or nothing if it raises.
 
         `change` may run again from the start, so it has no other effects.
         """
-        ...
 
     def close(self) -> None:
         """Free the store, once what is being read and written has ended. Closing twice is harmless."""
-        ...

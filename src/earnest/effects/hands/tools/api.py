@@ -67,7 +67,6 @@ class Tool(Protocol):
 
     def args_faults(self, args: JsonObject, /) -> list[str]:
         """What is wrong with these arguments, all of it, in words; empty if nothing is."""
-        ...
 
     def tool_ids(self, _args: JsonObject, /) -> frozenset[str]:
         """What is used: the tool's name, unless its calls name programs (`shell:<program>`)."""
@@ -75,11 +74,9 @@ class Tool(Protocol):
 
     def target(self, args: JsonObject, /) -> str:
         """What is touched, so that two spellings of the same thing are equal."""
-        ...
 
     async def run(self, call: ToolCall, place: ToolPlace) -> RawResult:
         """Do it. Gives what went wrong as a failure; raises only for a fault of the tool itself."""
-        ...
 
 
 class ToolSource(Protocol):
@@ -87,8 +84,6 @@ class ToolSource(Protocol):
 
     async def tools(self) -> tuple[Tool, ...]:
         """Start it, unless it runs, and give its tools. Raises `Unavailable`."""
-        ...
 
     async def close(self) -> None:
         """End it, if it runs."""
-        ...

@@ -16,7 +16,6 @@ class Mailer(Protocol):
 
         Raises `Refused("mail_refused")` where no further try will help, `Unavailable` where one may.
         """
-        ...
 
 
 class Security(StrEnum):

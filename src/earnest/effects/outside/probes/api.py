@@ -25,7 +25,6 @@ class Probes(Protocol):
     @property
     def names(self) -> Collection[str]:
         """All names that can be asked for."""
-        ...
 
     async def measure(self, name: str) -> Reading:
         """Measure now.
@@ -33,7 +32,6 @@ class Probes(Protocol):
         Raises `Unavailable` if the world cannot be asked: an outage, a time-out, an answer that makes no sense, a
         probe that is not set up. That is unknown, never zero.
         """
-        ...
 
 
 class Unknown(Exception):

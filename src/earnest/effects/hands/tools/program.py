@@ -169,16 +169,12 @@ def _show_inputs(place: ToolPlace) -> list[Path]:
         with suppress(OSError):  # the tool works without it: what needs it says so itself
             _clear(path)
             path.parent.mkdir(parents=True, exist_ok=True)
-            _show(mount, path)
+            if mount.is_ours:
+                shutil.copytree(mount.source, path, symlinks=True)
+            else:
+                path.symlink_to(mount.source)
             shown.append(path)
     return shown
-
-
-def _show(mount: Mount, path: Path) -> None:
-    if mount.is_ours:
-        shutil.copytree(mount.source, path, symlinks=True)
-    else:
-        path.symlink_to(mount.source)
 
 
 def _hide_inputs(shown: list[Path]) -> None:

@@ -10,7 +10,7 @@ from earnest.effects.ground.clock import Clock
 from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace, ToolSource
 from earnest.effects.hands.tools.apply_patch import ApplyPatch
 from earnest.effects.hands.tools.arguments import absolute_path_fault
-from earnest.effects.hands.tools.failures import PASSING_ERRNOS, ToolFailure, environmental, logical, ours
+from earnest.effects.hands.tools.failures import PASSING_ERRNOS, environmental, logical, ours
 from earnest.effects.hands.tools.files import Delete, EditFile, MoveFile, ReadFile, WriteFile
 from earnest.effects.hands.tools.glob import Glob
 from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord, excerpt, output_digest
@@ -206,9 +206,5 @@ class Toolbox(Collection[str]):
         try:
             return raw, await place.stage.changes()
         except Refused as refused:
-            return replace(raw, failure=_of_refusal(refused)), ()
-
-
-def _of_refusal(refused: Refused) -> ToolFailure:
-    build = environmental if refused.code in _SPACE_CODES else logical
-    return build(refused.code, str(refused))
+            build = environmental if refused.code in _SPACE_CODES else logical
+            return replace(raw, failure=build(refused.code, str(refused))), ()

@@ -34,6 +34,12 @@ class Ended(NamedTuple):
     output: bytes
     complaint: bytes
 
+    @property
+    def last_words(self) -> str:
+        """The last line of stderr, cut, behind a colon; empty if it said nothing."""
+        last = self.complaint.decode(errors="replace").strip().splitlines()[-1:]
+        return f": {last[0][:300]}" if last else ""
+
 
 async def run_group(
     words: Sequence[str],

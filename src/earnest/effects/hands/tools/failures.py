@@ -164,7 +164,7 @@ def of_report(report: ExecutionReport, programs: Collection[str]) -> ToolFailure
 def _of_exit(code: int, stderr: bytes, programs: Collection[str]) -> ToolFailure | None:
     if code == 0:
         return None
-    line = _last_line(stderr)
+    line = stderr[-_LAST_LINE_CHARACTERS:].decode(errors="replace").rstrip().rpartition("\n")[2].strip()
     said = f": {line[:SAID_CHARACTERS_MAX]}" if line else ""
     if code in EXIT_CODES:
         name, meaning = EXIT_CODES[code]
@@ -201,8 +201,3 @@ def _told_paths(stderr: bytes) -> tuple[str, ...]:
 
 def _errno_code(number: int | None) -> str:
     return errno.errorcode.get(number or 0, "unknown_errno").lower()
-
-
-def _last_line(stderr: bytes) -> str:
-    tail = stderr[-_LAST_LINE_CHARACTERS:].decode(errors="replace").rstrip()
-    return tail.rpartition("\n")[2].strip()

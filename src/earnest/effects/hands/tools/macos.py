@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final
 
-from earnest.effects.ground.process import OUTPUT_BYTES_MAX, Ended, ProgramFailed, run_group
+from earnest.effects.ground.process import OUTPUT_BYTES_MAX, ProgramFailed, run_group
 from earnest.effects.hands.scratch import scratch
 from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.arguments import PATH_BYTES_MAX, text_faults, texts_schema, with_home
@@ -157,10 +157,5 @@ async def _ran(words: Sequence[str], stdin: bytes, call: ToolCall, place: ToolPl
         stdout=ended.output,
         stderr=ended.complaint,
         exit_code=ended.code,
-        failure=logical("exit_code", _complaint(ended)) if ended.code else None,
+        failure=logical("exit_code", f"it ended with exit code {ended.code}{ended.last_words}") if ended.code else None,
     )
-
-
-def _complaint(ended: Ended) -> str:
-    last = ended.complaint.decode(errors="replace").strip().splitlines()[-1:]
-    return f"it ended with exit code {ended.code}{': ' + last[0][:300] if last else ''}"

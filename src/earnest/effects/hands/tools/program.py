@@ -133,8 +133,7 @@ def _failure(ended: Ended, left: int) -> ToolFailure | None:
         return logical("program_left_processes", f"it left {left} process{'es' * (left > 1)} behind, which were ended")
     if ended.code:
         how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
-        last = ended.complaint.decode(errors="replace").strip().splitlines()[-1:]
-        return logical("exit_code", f"it ended with {how}{': ' + last[0][:300] if last else ''}")
+        return logical("exit_code", f"it ended with {how}{ended.last_words}")
     return None
 
 

@@ -46,7 +46,7 @@ class OpenAICompatible:
     """
 
     def __init__(self, endpoint: Endpoint, *, clock: Clock, chance: Chance, may_call: bool = True) -> None:
-        self._endpoint = endpoint
+        self.endpoint: Final = endpoint
         self._clock = clock
         self._chance = chance
         self._form = Form(calls=may_call)
@@ -55,11 +55,6 @@ class OpenAICompatible:
         self._keeps = False
         self._kept: OpenAiClient | None = None
         self._opening = asyncio.Lock()
-
-    @property
-    def endpoint(self) -> Endpoint:
-        """See `ChatModel`."""
-        return self._endpoint
 
     async def __aenter__(self) -> Self:
         self._keeps = True
@@ -103,7 +98,7 @@ class OpenAICompatible:
 
     async def _open(self) -> "OpenAiClient":
         try:
-            return await asyncio.to_thread(_open, self._endpoint)
+            return await asyncio.to_thread(_open, self.endpoint)
         except ImportError:
             raise Unavailable("the model client is not installed: install 'earnest[models]'") from None
         except Exception as error:  # an address that is none
@@ -149,7 +144,7 @@ class OpenAICompatible:
         return replace(answer, calls=(), finish=Finish.OTHER)  # nobody offered anything to call
 
     def _fail(self, problem: str, *, retry_after_ms: int | None = None) -> NoReturn:
-        named = f"the model {self._endpoint.model} at {self._endpoint.base_url} {problem}"
+        named = f"the model {self.endpoint.model} at {self.endpoint.base_url} {problem}"
         raise Unavailable(named, retry_after_ms=retry_after_ms) from None
 
 

@@ -12,6 +12,7 @@ PATH_BYTES_MAX: Final = 1_024
 TEXT: Final[JsonObject] = {"type": "string"}
 _OWN_HOME: Final = re.compile(r"(~|\$HOME|\$\{HOME\})(?=/|\Z)")
 _HOME: Final = re.compile(r"~[\w.-]*(/|$)|(.*/)?(\$HOME\b|\$\{HOME\})", re.ASCII)
+"""What a shell would put somebody's home in the place of; `./~` is a file of that name."""
 _INSTEAD: Final = (
     "inputs and edits stand in the workspace under their names; read anything else with the shell, and let a shell "
     'call that must change it name it in "writes"'
@@ -61,17 +62,12 @@ def path_faults(path: str) -> list[str]:
     """Faults of a path that must lead to something below /work."""
     if not path.strip() or "\0" in path:
         return ["path is empty or holds a NUL"]
-    if names_home(path):
+    if _HOME.match(path):
         return [f"path {path!r} means the home, which is outside the workspace: {_INSTEAD}"]
     place = normal_path(path)
     if place == ".." or place.startswith(("../", "/")):
         return [f"path {path!r} leads out of {WORK_DIR}: {_INSTEAD}"]
     return ["path is the workspace itself"] if place == "." else []
-
-
-def names_home(path: str) -> bool:
-    """True if a shell would put somebody's home in the path's place; `./~` is a file of that name."""
-    return _HOME.match(path) is not None
 
 
 def with_home(path: str, home: str) -> str:

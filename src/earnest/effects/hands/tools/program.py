@@ -91,7 +91,9 @@ class ProgramTool(Tool):
                 return RawResult(failure=environmental("program_failed", str(failed)))
             finally:
                 left = _end_marked(f"{TASK_DIR}={folder}".encode())
-                _hide_inputs(shown)
+                for path in shown:
+                    with suppress(OSError):
+                        _clear(path)
         return RawResult(
             stdout=ended.output, stderr=ended.complaint, exit_code=ended.code, failure=_failure(ended, left)
         )
@@ -174,12 +176,6 @@ def _show_inputs(place: ToolPlace) -> list[Path]:
                 path.symlink_to(mount.source)
             shown.append(path)
     return shown
-
-
-def _hide_inputs(shown: list[Path]) -> None:
-    for path in shown:
-        with suppress(OSError):
-            _clear(path)
 
 
 def _clear(path: Path) -> None:

@@ -47,7 +47,8 @@ class Toolbox(Collection[str]):
         self._missing: dict[str, str] = {}
 
     def __contains__(self, name: object) -> bool:
-        return name in self._tools or (isinstance(name, str) and self._is_late(name))
+        late = tuple(beginning for beginning in self._sources if beginning not in self._missing)
+        return name in self._tools or (isinstance(name, str) and name.startswith(late))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tools)
@@ -82,9 +83,6 @@ class Toolbox(Collection[str]):
         else:
             self._missing[beginning] = "it has no such tool"
             self._tools.update((tool.name, tool) for tool in tools)
-
-    def _is_late(self, name: str) -> bool:
-        return any(name.startswith(beginning) and beginning not in self._missing for beginning in self._sources)
 
     @property
     def tools(self) -> Mapping[str, Tool]:

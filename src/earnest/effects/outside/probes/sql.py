@@ -10,7 +10,6 @@ from urllib.parse import unquote
 from earnest.effects.outside.probes.api import ProbeQuestion, Unknown
 
 SQLITE: Final = "sqlite:///"
-POSTGRESQL: Final = ("postgresql://", "postgresql+psycopg://")
 
 
 def measured(question: ProbeQuestion) -> bool | int | float | str | None:

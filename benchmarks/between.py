@@ -19,8 +19,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from earnest.audit.following import HeardBus
-from earnest.effects.ground.bus.api import Envelope
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.bus.nats import NatsReader, NatsWriter
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
@@ -48,7 +47,7 @@ def nats_server(folder: Path) -> Iterator[str]:
 
 async def publish(address: str, folder: Path) -> None:
     """Say so many a second; each names the instant at which it was said, in nanoseconds, as its sequence."""
-    bus, writer, many = LocalBus(), NatsWriter(address), PER_S * (WARM_S + MEASURED_S)
+    bus, writer, many = Bus(), NatsWriter(address), PER_S * (WARM_S + MEASURED_S)
     with closing(Database.open(folder / "books.sqlite3", CLOCK)) as books:
         relay = BusRelay(writer, books=books, folder=folder / "bus", clock=CLOCK)
         bus.tap("relay", relay.see)

@@ -16,8 +16,7 @@ from earnest.audit.log import AuditLog
 from earnest.audit.reading import read_lines
 from earnest.audit.snapshot import SNAPSHOT_NAME, read_report
 from earnest.audit.tap import Auditor
-from earnest.effects.ground.bus.api import Envelope
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.canonical import JsonObject
 
@@ -57,7 +56,7 @@ def encode_any(payload: object) -> JsonObject:
 
 async def deliver(envelopes: Iterable[Envelope]) -> None:
     """Send in bursts to one inbox and one tap; return when everything was read."""
-    bus = LocalBus()
+    bus = Bus()
     seen: deque[Envelope] = deque(maxlen=1)
     bus.tap("tap", seen.append)
     inbox = bus.subscribe("inbox", [ExecutionResult], capacity=BURST, inbox=True)
@@ -77,7 +76,7 @@ async def deliver(envelopes: Iterable[Envelope]) -> None:
 
 def audit(path: Path, envelopes: Iterable[Envelope], encode: Callable[[object], JsonObject]) -> None:
     """Publish to a bus that only the auditor listens to."""
-    bus = LocalBus()
+    bus = Bus()
     auditor = Auditor(
         bus=bus,
         log=AuditLog.open(path, CLOCK.now_ms()),

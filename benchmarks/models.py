@@ -23,8 +23,7 @@ from measuring import ASKED, SCHEMA, SYSTEM, Opened, Side, endpoint, measured, m
 
 from earnest.audit.log import AuditLog
 from earnest.audit.tap import Auditor
-from earnest.effects.ground.bus.api import Envelope
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.clock import SystemChance, SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.outside.llm.api import Endpoint, Message
@@ -74,7 +73,7 @@ async def earnest(url: str) -> AsyncIterator[Side]:
         await stack.enter_async_context(model)
         database = Database.open(folder / "books.sqlite3", CLOCK)
         stack.callback(database.close)
-        bus = LocalBus()
+        bus = Bus()
         auditor = Auditor(
             bus=bus,
             log=AuditLog.open(folder / "audit.jsonl", CLOCK.now_ms()),

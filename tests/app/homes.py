@@ -9,7 +9,7 @@ from earnest.app import places
 from earnest.app.platform import open_auditor
 from earnest.app.secrets_file import open_key_store
 from earnest.app.settings import read_settings
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus
 from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.outside.artifacts.store import ArtifactStore
@@ -37,7 +37,7 @@ def live_in(home: Path, *, runs: int = 2, clock: VirtualClock | None = None) -> 
 
 async def _live(home: Path, runs: int, clock: VirtualClock) -> None:
     settings = read_settings({"EARNEST_HOME": str(home)})
-    bus = LocalBus()
+    bus = Bus()
     with closing(Database.open(places.books(home), clock)) as database:
         open_key_store(home, database, clock, SeededChance(1))
         with closing(open_auditor(settings, bus, clock, lambda _: None)) as auditor:

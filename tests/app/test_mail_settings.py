@@ -6,7 +6,7 @@ import pytest
 
 from earnest.app.mail_settings import MailSettings, mailer_of, read_mail
 from earnest.effects.ground.clock import VirtualClock
-from earnest.effects.outside.mail.server import Security
+from earnest.effects.outside.mail.api import Security
 
 WHOLE = {"host": "mail.example.org", "sender": "us@example.org"}
 

@@ -10,8 +10,7 @@ from earnest.audit.log import AuditLog
 from earnest.audit.reading import read_lines, unfinished
 from earnest.audit.report import AuditReport, AuditSettings
 from earnest.audit.tap import Auditor
-from earnest.effects.ground.bus.api import Envelope
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.clock import VirtualClock
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
 
@@ -96,7 +95,7 @@ class Stage:
     folder: Path
     settings: AuditSettings = field(default_factory=AuditSettings)
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(START_MS))
-    bus: LocalBus = field(default_factory=LocalBus)
+    bus: Bus = field(default_factory=Bus)
     reports: list[AuditReport] = field(default_factory=list)
     sent: int = 0
 
@@ -143,7 +142,7 @@ class Stage:
 
     def crash(self) -> None:
         """End as by kill -9: nothing is kept but what the operating system has."""
-        self.bus = LocalBus()
+        self.bus = Bus()
         os.close(self.log._descriptor)
         self.log._descriptor = -1
 

@@ -10,8 +10,7 @@ from typing import TypeVar
 from earnest.audit.boundary import violation_of
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.playbook import Approach, Playbook, Step, Subtask
-from earnest.effects.ground.bus.api import Envelope
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
@@ -202,7 +201,7 @@ class Stage:
 
     book: Playbook | None = None
     script: Script = field(default_factory=dict)
-    bus: LocalBus = field(default_factory=LocalBus)
+    bus: Bus = field(default_factory=Bus)
     clock: VirtualClock = field(default_factory=VirtualClock)
     hands: ScriptedHands = field(default_factory=ScriptedHands)
     recall: ScriptedRecall = field(default_factory=ScriptedRecall)

@@ -8,7 +8,7 @@ from megrams import START_MS, TAG, megram
 
 from earnest.foundation.errors import Unavailable
 from earnest.memory.consolidation import CONTENTS_MAX, RULE_CHARACTERS_MAX, Cluster, Distilled
-from earnest.memory.distilling import DigestDistiller, ModelDistiller, digest, prompt_of, read_answer
+from earnest.memory.distilling import digest, distilled, prompt_of, read_answer
 from earnest.memory.megram import Megram, MegramState, of_state, target_tag
 from earnest.memory.potential import direct_potentials
 
@@ -32,7 +32,7 @@ def told(content: str, number: int, state: MegramState) -> Megram:
 
 
 async def test_without_a_model_the_digest_counts_and_quotes_what_differs() -> None:
-    words = await DigestDistiller().distil(cluster("wc met all", "wc met all", "wc was quick"))
+    words = await distilled(cluster("wc met all", "wc met all", "wc was quick"), None)
     assert words == Distilled(rule="python_inventory went well 3 of 3 times. Lately: wc met all | wc was quick")
 
 
@@ -57,7 +57,7 @@ async def test_a_model_puts_it_into_words() -> None:
         asked.append(prompt)
         return 'Here: {"rule": "Count with wc -l.", "hypothesis": " "} done'
 
-    assert await ModelDistiller(complete).distil(cluster("a")) == Distilled(rule="Count with wc -l.")
+    assert await distilled(cluster("a"), complete) == Distilled(rule="Count with wc -l.")
     assert asked[0].startswith("prompt: distil@1\n")
 
 
@@ -65,7 +65,7 @@ async def test_a_model_that_fails_leaves_the_digest() -> None:
     async def complete(prompt: str) -> str:
         raise Unavailable("no model")
 
-    assert await ModelDistiller(complete).distil(cluster("a")) == digest(cluster("a"))
+    assert await distilled(cluster("a"), complete) == digest(cluster("a"))
 
 
 @pytest.mark.parametrize(

@@ -34,47 +34,51 @@ def test_no_text_is_taken_for_the_digest_of_another() -> None:
 @settings(deadline=None)
 @given(st.tuples(TEXTS, TEXTS, TEXTS), st.tuples(TEXTS, TEXTS, TEXTS))
 def test_different_triples_have_different_keys(one: tuple[str, str, str], other: tuple[str, str, str]) -> None:
-    assert (keys.tagged(*one) == keys.tagged(*other)) == (one == other)
+    assert (keys.of(keys.TAGGED, *one) == keys.of(keys.TAGGED, *other)) == (one == other)
 
 
 @settings(deadline=None)
 @given(TEXTS, TEXTS, TEXTS, TEXTS, TEXTS)
 def test_the_prefix_of_a_pair_covers_that_pair_alone(a: str, b: str, c: str, d: str, megram_id: str) -> None:
     assume((a, b) != (c, d))
-    assert keys.tagged(a, b, megram_id).startswith(keys.tagged_pair(a, b))
-    assert not keys.tagged(c, d, megram_id).startswith(keys.tagged_pair(a, b))
-    assert not keys.created(c, d, 5, megram_id).startswith(keys.created_pair(a, b))
-    assert not keys.decay_sum(c, d, "M", 0.5).startswith(keys.decay_sums(a, b))
+    assert keys.of(keys.TAGGED, a, b, megram_id).startswith(keys.below(keys.TAGGED, a, b))
+    assert not keys.of(keys.TAGGED, c, d, megram_id).startswith(keys.below(keys.TAGGED, a, b))
+    assert not keys.of(keys.CREATED, c, d, 5, megram_id).startswith(keys.below(keys.CREATED, a, b))
+    assert not keys.decay_sum(c, d, "M", 0.5).startswith(keys.below(keys.SUMS, a, b))
 
 
 @settings(deadline=None)
 @given(TEXTS, TEXTS, TEXTS)
 def test_the_prefix_of_a_space_covers_that_space_alone(a: str, b: str, c: str) -> None:
-    assert keys.tagged(a, b, c).startswith(keys.tagged_space(a))
-    assert keys.tagged(b, a, c).startswith(keys.tagged_space(a)) == (a == b)
+    assert keys.of(keys.TAGGED, a, b, c).startswith(keys.below(keys.TAGGED, a))
+    assert keys.of(keys.TAGGED, b, a, c).startswith(keys.below(keys.TAGGED, a)) == (a == b)
 
 
 @settings(deadline=None)
 @given(INSTANTS, INSTANTS, NASTY, NASTY)
 def test_keys_of_one_pair_are_in_order_of_time(early: int, late: int, one: str, other: str) -> None:
     assume(early < late)
-    for key in (keys.created, keys.renewed):
-        assert key("s", "e", early, one) < key("s", "e", late, other)
-    assert keys.expiry(early, one) < keys.expiry(late, other)
-    assert keys.created("s", "e", early, one) < keys.created_from("s", "e", late) <= keys.created("s", "e", late, one)
+    for index in (keys.CREATED, keys.RENEWED):
+        assert keys.of(index, "s", "e", early, one) < keys.of(index, "s", "e", late, other)
+    assert keys.of(keys.EXPIRIES, early, one) < keys.of(keys.EXPIRIES, late, other)
+    assert (
+        keys.of(keys.CREATED, "s", "e", early, one)
+        < keys.of(keys.CREATED, "s", "e", late)
+        <= keys.of(keys.CREATED, "s", "e", late, one)
+    )
 
 
 @settings(deadline=None)
 @given(TEXTS, TEXTS, TEXTS, INSTANTS)
 def test_every_key_fits_the_store(a: str, b: str, megram_id: str, at_ms: int) -> None:
     built = [
-        keys.record(megram_id),
-        keys.recall(megram_id),
-        keys.tagged(a, b, megram_id),
-        keys.created(a, b, at_ms, megram_id),
-        keys.renewed(a, b, at_ms, megram_id),
-        keys.expiry(at_ms, megram_id),
-        keys.levelled("M", megram_id),
+        keys.of(keys.RECORDS, megram_id),
+        keys.of(keys.RECALLS, megram_id),
+        keys.of(keys.TAGGED, a, b, megram_id),
+        keys.of(keys.CREATED, a, b, at_ms, megram_id),
+        keys.of(keys.RENEWED, a, b, at_ms, megram_id),
+        keys.of(keys.EXPIRIES, at_ms, megram_id),
+        keys.of(keys.LEVELLED, "M", megram_id),
         keys.decay_sum(a, b, "M", 0.05),
     ]
     assert len({key[:2] for key in built}) == len(built)
@@ -91,4 +95,4 @@ def test_a_sums_key_says_its_level_and_decay(a: str, b: str, level: str, k: floa
 @settings(deadline=None)
 @given(INSTANTS)
 def test_an_expiry_key_says_its_instant(at_ms: int) -> None:
-    assert keys.expiry_instant_ms(keys.expiry(at_ms, "x|y")) == at_ms
+    assert keys.expiry_instant_ms(keys.of(keys.EXPIRIES, at_ms, "x|y")) == at_ms

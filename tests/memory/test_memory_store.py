@@ -236,7 +236,7 @@ def test_the_mark_only_moves_forward(kv: LmdbKeyValue) -> None:
 def test_a_damaged_record_is_broken(kv: LmdbKeyValue, data: bytes) -> None:
     def check(tx: StoreChange) -> None:
         store.put(tx, megram())
-        tx.put(keys.record("run/1"), data)
+        tx.put(keys.of(keys.RECORDS, "run/1"), data)
         with pytest.raises(Broken):
             store.get(tx, "run/1")
 
@@ -259,7 +259,7 @@ def test_a_damaged_row_of_an_index_is_passed_over(kv: LmdbKeyValue) -> None:
     def check(tx: StoreChange) -> None:
         one = megram()
         store.put(tx, one)
-        tx.put(keys.levelled(one.level, "another"), b"\xff")
+        tx.put(keys.of(keys.LEVELLED, one.level, "another"), b"\xff")
         assert store.entries(tx, level=one.level, limit=9) == (one,)
 
     undone(kv, check)

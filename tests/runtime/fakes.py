@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.playbook import Playbook
 from earnest.contracts.playbook_reading import parse_playbook
-from earnest.effects.ground.bus.api import Envelope
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord
@@ -99,7 +98,7 @@ class Stage:
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
-        self.bus = LocalBus()
+        self.bus = Bus()
         self.engine = Engine(bus=self.bus, clock=self.clock, recall=EmptyRecall())
         self.heard: list[Envelope] = []
         self.bus.tap("test", self.heard.append)

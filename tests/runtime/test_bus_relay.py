@@ -12,13 +12,13 @@ import nats
 import pytest
 from nats.js.api import StreamConfig
 
+from bus_promises import BusPromises
 from earnest.audit.event import LogEvent, Note
 from earnest.audit.following import HeardBus
 from earnest.audit.log import AuditLog
 from earnest.audit.reading import read_lines
 from earnest.audit.tap import Auditor
-from earnest.effects.ground.bus.api import Envelope
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.bus.nats import STREAM, SUBJECTS, NatsReader, NatsWriter
 from earnest.effects.ground.bus.wire import HeardEnvelope
 from earnest.effects.ground.clock import SystemClock
@@ -30,7 +30,6 @@ from earnest.foundation.errors import Unavailable
 from earnest.foundation.facts import Fact
 from earnest.runtime import bus_relay
 from earnest.runtime.bus_relay import BusRelay
-from earnest.testing.bus_conformance import BusConformance
 from nats_server import NatsServer, Wire, nats_server
 
 CLOCK = SystemClock()
@@ -53,7 +52,7 @@ class Side:
 
     def __init__(self, home: Path, address: str) -> None:
         self.home, self.address = home, address
-        self.bus = LocalBus()
+        self.bus = Bus()
         self.numbers: dict[str, Iterator[int]] = {}
 
     async def __aenter__(self) -> "Side":
@@ -159,12 +158,12 @@ def homes(tmp_path: Path) -> tuple[Path, Path]:
     return there, here
 
 
-class TestBusThatIsToldOn(BusConformance):
+class TestBusThatIsToldOn(BusPromises):
     """All promises of a bus, and whatever it carried is read on the other side, in its order."""
 
     @pytest.fixture
-    async def bus(self, server: NatsServer, tmp_path: Path) -> AsyncIterator[LocalBus]:
-        bus, seen = LocalBus(), list[Envelope]()
+    async def bus(self, server: NatsServer, tmp_path: Path) -> AsyncIterator[Bus]:
+        bus, seen = Bus(), list[Envelope]()
         bus.tap("seen", seen.append)
         writer, reader = NatsWriter(server.address("engine")), NatsReader(server.address("auditor"))
         with closing(Database.open(tmp_path / "books.sqlite3", CLOCK)) as books:

@@ -10,8 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from earnest.effects.ground.bus.api import Envelope
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.engine.facts import MEGRAM, RECALLED, message_fact
@@ -23,7 +22,7 @@ from earnest.engine.recollection import Recollection, Rule
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.instants import DAY_MS
 from earnest.memory import service, store
-from earnest.memory.consolidation import Distilled, RevisionReason
+from earnest.memory.consolidation import RevisionReason
 from earnest.memory.dreamer import Dreamer
 from earnest.memory.megram import (
     HYPOTHESES,
@@ -79,7 +78,7 @@ class Mind:
 
     folder: Path
     clock: VirtualClock = field(default_factory=VirtualClock)
-    bus: LocalBus = field(default_factory=LocalBus)
+    bus: Bus = field(default_factory=Bus)
     heard: list[Envelope] = field(default_factory=list)
     learnt: int = 0
 
@@ -465,11 +464,10 @@ async def test_a_persona_is_replaced_and_never_forgotten(mind: Mind) -> None:
 
 
 async def test_a_distiller_chooses_words_and_neither_sign_nor_place(mind: Mind) -> None:
-    class Liar:
-        async def distil(self, cluster: object) -> Distilled:
-            return Distilled(rule="SHOULD PREFER wc")
+    async def lie(_: str) -> str:
+        return '{"rule": "SHOULD PREFER wc"}'
 
     await mind.learn(MacroState.CHANGE_APPROACH, times=6)
-    async for revision in Dreamer(mind.memory, mind.clock, Liar()).revisions():
+    async for revision in Dreamer(mind.memory, mind.clock, lie).revisions():
         await mind.dreaming.revise(revision)
     assert mind.asked().rules[0].avoid

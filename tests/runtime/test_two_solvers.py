@@ -9,8 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from earnest.effects.ground.bus.api import Envelope
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader
@@ -69,7 +68,7 @@ class Solver:
 def opened(folder: Path, books: Database, clock: VirtualClock) -> Solver:
     memory = open_memory(folder, changes_in(books))
     dreamer = Dreamer(memory, clock)
-    dreaming = Dreaming(memory=memory, dreamer=dreamer, database=books, bus=LocalBus(), clock=clock)
+    dreaming = Dreaming(memory=memory, dreamer=dreamer, database=books, bus=Bus(), clock=clock)
     return Solver(memory, dreaming, books, clock)
 
 

@@ -6,8 +6,7 @@ from typing import Annotated, Final
 
 from earnest.app.tables import Fault, over, read_table
 from earnest.effects.ground.clock import Clock
-from earnest.effects.outside.mail.api import Mailer
-from earnest.effects.outside.mail.server import Security, SmtpServer, is_mail_address
+from earnest.effects.outside.mail.api import Mailer, Security, SmtpServer, is_mail_address
 from earnest.foundation.bounds import Fitting, Whole
 
 ENVIRONMENT: Final = {

@@ -13,7 +13,7 @@ from earnest.effects.outside.llm.api import CompletionLimits, Endpoint, Message
 from earnest.effects.outside.llm.api import MessageRole as Speaker
 from earnest.engine.messages import Role
 from earnest.foundation.errors import Unavailable
-from earnest.memory.distilling import ANSWER_CHARACTERS_MAX, DigestDistiller, Distiller, ModelDistiller
+from earnest.memory.distilling import ANSWER_CHARACTERS_MAX, Complete
 
 if TYPE_CHECKING:
     from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
@@ -110,10 +110,10 @@ def _priced(settings: ModelSettings, name: str) -> str:
     return f"{amounts} in and out{'' if name in settings.prices else ', as a guess'}"
 
 
-def distiller_for(pool: ModelPool, clock: Clock, chance: Chance) -> Distiller:
+def distiller_for(pool: ModelPool, clock: Clock, chance: Chance) -> Complete | None:
     """Only an endpoint that somebody named is asked between runs: an Ollama that happens to be there is not."""
     if not pool.is_named:
-        return DigestDistiller()
+        return None
 
     async def complete(prompt: str) -> str:
         planner = (await pool.of_roles())[Role.R2].model
@@ -122,4 +122,4 @@ def distiller_for(pool: ModelPool, clock: Clock, chance: Chance) -> Distiller:
         completion = await planner.complete([message], call_id=call_id, limits=DREAM_LIMITS)
         return completion.text[:ANSWER_CHARACTERS_MAX]
 
-    return ModelDistiller(complete)
+    return complete

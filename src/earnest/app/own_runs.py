@@ -12,8 +12,8 @@ from earnest.app.reviews import reviews_in
 from earnest.app.settings import Settings
 from earnest.client.payloads_runs import JournalChecked
 from earnest.effects.ground.clock import Clock, SystemClock
+from earnest.effects.ground.process import answer_of
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.workers import answer_of
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.runtime.edits.applying import Edits
 from earnest.runtime.own_runs import OwnRuns

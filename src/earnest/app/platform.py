@@ -25,7 +25,6 @@ from earnest.audit.report import AuditReport, AuditSettings
 from earnest.audit.snapshot import keep_report
 from earnest.audit.tap import Auditor
 from earnest.effects.ground.bus.api import Bus
-from earnest.effects.ground.bus.local import LocalBus
 from earnest.effects.ground.clock import Clock, SystemChance, SystemClock
 from earnest.effects.ground.locks import alone
 from earnest.effects.ground.storage.database import Database
@@ -105,7 +104,7 @@ async def open_platform(
     places.make(settings.home)
     async with contextlib.AsyncExitStack() as stack:
         database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
-        bus = LocalBus()
+        bus = Bus()
         auditor = stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, lambda _: None)))
         _trace(stack, bus)
         await relay_in(stack, settings, database, bus, clock)
@@ -179,7 +178,7 @@ async def open_remembering(settings: Settings) -> AsyncIterator[Remembering]:
     clock = SystemClock()
     async with contextlib.AsyncExitStack() as stack:
         database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
-        bus = LocalBus()
+        bus = Bus()
         stack.enter_context(contextlib.closing(open_auditor(settings, bus, clock, lambda _: None)))
         await relay_in(stack, settings, database, bus, clock)
         memory = await open_memory_in(stack, settings, database, clock)

@@ -22,7 +22,7 @@ from earnest.app.secrets_file import open_key_store, read_key_store
 from earnest.app.server_work import TIMERS, Work, elected, judging_of, rails_of, work_for_all
 from earnest.app.settings import Settings
 from earnest.audit.report import AuditReport, report_lines
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus
 from earnest.effects.ground.clock import Chance, Clock, SystemChance, SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.lock import WriterLock
@@ -122,7 +122,7 @@ async def open_server(settings: Settings, *, works: bool = True) -> AsyncIterato
         database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
         hashing = open_key_store(settings.home, database, clock, chance)
         notary = open_log_key(settings.home, database, clock, chance)
-        bus, desk = LocalBus(), Desk(database, clock, chance)
+        bus, desk = Bus(), Desk(database, clock, chance)
         audit_letters = AuditLetters(desk)
         auditor = stack.enter_context(
             contextlib.closing(open_auditor(settings, bus, clock, partial(_tell, audit_letters)))

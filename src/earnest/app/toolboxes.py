@@ -6,12 +6,11 @@ from earnest.app.mcp import sources_of
 from earnest.app.settings import Settings, WebSettings
 from earnest.effects.ground.clock import Clock
 from earnest.effects.hands.tools.api import Leave, Tool
-from earnest.effects.hands.tools.fetch import Fetch
 from earnest.effects.hands.tools.macos import tools_of
 from earnest.effects.hands.tools.program import ProgramTool
-from earnest.effects.hands.tools.search import Search
 from earnest.effects.hands.tools.search_files import SearchFiles
 from earnest.effects.hands.tools.toolbox import Toolbox, built_in
+from earnest.effects.hands.tools.web import Fetch, Search
 from earnest.effects.outside.web.fetching import Web
 from earnest.effects.outside.web.searching import Searcher
 

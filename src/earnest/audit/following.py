@@ -4,7 +4,7 @@ import logging
 from typing import Final
 
 from earnest.audit.event import plain
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus
 from earnest.effects.ground.bus.wire import StreamReader
 from earnest.effects.ground.clock import Clock
 from earnest.foundation.errors import Unavailable
@@ -13,7 +13,7 @@ AGAIN_MS: Final = 500
 _log: Final = logging.getLogger(__name__)
 
 
-class HeardBus(LocalBus):
+class HeardBus(Bus):
     """A bus that carries what is read from a stream. What the stream let go before it was read counts as dropped."""
 
     async def follow(self, reader: StreamReader, clock: Clock, place: int, message_id: str) -> None:
@@ -33,7 +33,7 @@ class HeardBus(LocalBus):
                 await clock.sleep_ms(AGAIN_MS)
                 continue
             for message in found:
-                self._dropped += message.place - place - 1
+                self.dropped += message.place - place - 1
                 place, message_id = message.place, message.id
                 self.publish(message)
             if not found:

@@ -8,10 +8,8 @@ from typing import Final
 
 from earnest.effects.ground.kv.api import StoreChange, StoreView
 from earnest.effects.ground.kv.lmdb import LmdbKeyValue
-from earnest.effects.ground.kv.place import KeyValuePlace
-from earnest.effects.ground.kv.stores import open_store
+from earnest.effects.ground.kv.place import KeyValuePlace, open_store
 from earnest.memory import keys, store
-from earnest.memory.megram import Megram
 from earnest.memory.potential import expires_at_ms
 
 DIFFERENCES_MAX: Final = 100
@@ -54,13 +52,9 @@ def _forget_faded(kept: StoreView, made: StoreChange, now_ms: int) -> None:
     for key in missing:
         record = made.get(key)
         megram = None if record is None else store.record_of(record)
-        if megram is not None and _has_faded(megram, now_ms):
+        expiry_ms = None if megram is None else expires_at_ms(megram)
+        if megram is not None and expiry_ms is not None and expiry_ms <= now_ms:
             store.delete(made, megram.id)
-
-
-def _has_faded(megram: Megram, now_ms: int) -> bool:
-    expiry_ms = expires_at_ms(megram)
-    return expiry_ms is not None and expiry_ms <= now_ms
 
 
 def _differences(kept: StoreView, made: StoreView) -> Iterator[str]:

@@ -44,15 +44,11 @@ class MemoryRevision:
     seen_seq: int | None = None
     """The fact up to which memory was applied when this was decided; None: it holds whatever came since."""
 
-    def to_json(self) -> dict[str, str | int | list[str] | list[JsonObject]]:
+    def to_json(self) -> JsonObject:
         """The body of its fact."""
         remember = [encode_megram(megram) for megram in self.remember]
-        body: dict[str, str | int | list[str] | list[JsonObject]] = {
-            "why": self.why.value,
-            "forget": list(self.forget),
-            "remember": remember,
-        }
-        return body if self.seen_seq is None else body | {"seen_seq": self.seen_seq}
+        body: JsonObject = {"why": self.why.value, "forget": list(self.forget), "remember": remember}
+        return body if self.seen_seq is None else {**body, "seen_seq": self.seen_seq}
 
     @classmethod
     def from_json(cls, body: JsonObject) -> "MemoryRevision":

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable
 from itertools import islice
-from typing import Final, Protocol
+from typing import Final
 
 from earnest.effects.outside.llm import answers
 from earnest.foundation.canonical import JsonObject
@@ -26,41 +26,25 @@ Complete = Callable[[str], Awaitable[str]]
 """A model: the whole prompt in, its answer out. Whoever gives it bounds its time."""
 
 
-class Distiller(Protocol):
-    """Puts a ripe cluster into words. Where a rule belongs, and whether it says do or do not, is never its choice."""
+async def distilled(cluster: Cluster, complete: Complete | None) -> Distilled:
+    """A ripe cluster in words: those of a model, if one is given and answers in the form, or the digest.
 
-    async def distil(self, cluster: Cluster) -> Distilled:
-        """At most RULE_CHARACTERS_MAX characters on one line each. Never raises for what a model did."""
-        ...
-
-
-class DigestDistiller:
-    """Without a model: counts, and the newest contents that differ. The same cluster always gives the same words."""
-
-    async def distil(self, cluster: Cluster) -> Distilled:
-        """See `Distiller`."""
-        return digest(cluster)
-
-
-class ModelDistiller:
-    """With a model. An answer that is not of the form, or none, gives the digest."""
-
-    def __init__(self, complete: Complete) -> None:
-        self._complete = complete
-
-    async def distil(self, cluster: Cluster) -> Distilled:
-        """See `Distiller`."""
-        plain = digest(cluster)
-        try:
-            answer = await self._complete(prompt_of(cluster))
-        except EarnestError as error:
-            _log.warning("distilling without a model: %s", error)
-            return plain
-        return read_answer(answer) or plain
+    Where a rule belongs, and whether it says do or do not, is never a model's choice. At most RULE_CHARACTERS_MAX
+    characters on one line each. Never raises for what a model did.
+    """
+    plain = digest(cluster)
+    if complete is None:
+        return plain
+    try:
+        answer = await complete(prompt_of(cluster))
+    except EarnestError as error:
+        _log.warning("distilling without a model: %s", error)
+        return plain
+    return read_answer(answer) or plain
 
 
 def digest(cluster: Cluster) -> Distilled:
-    """What a cluster says, counted."""
+    """A cluster in counts, and the newest contents that differ. The same cluster always gives the same words."""
     where, subject = _name(cluster.tag.space), _name(cluster.tag.entity)
     agreeing = sum(event.sigma * cluster.potentials.decision > 0 for event in cluster.events)
     times = f"{agreeing} of {len(cluster.events)} times"

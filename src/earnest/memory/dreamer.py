@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from earnest.effects.ground.clock import Clock
 from earnest.memory.consolidation import Cluster, MemoryRevision, consolidated, fall, has_fallen
-from earnest.memory.distilling import DigestDistiller, Distiller
+from earnest.memory.distilling import Complete, distilled
 from earnest.memory.megram import Forgotten, Level, Megram, Tag
 from earnest.memory.potential import Potentials
 from earnest.memory.store import Stirred
@@ -22,42 +22,35 @@ class Dreamable(Protocol):
 
     async def forget_expired(self, now_ms: int, limit: int) -> tuple[Forgotten, ...]:
         """Delete up to `limit` Megrams that have fallen below their limit."""
-        ...
 
     def applied_seq(self) -> int:
         """The last fact up to which all is applied."""
-        ...
 
     def stirred(self, limit: int) -> tuple[Stirred, ...]:
         """Pairs to which something was added since they were `settled`."""
-        ...
 
     async def settled(self, pairs: tuple[Stirred, ...]) -> None:
         """These were looked at."""
-        ...
 
     def cluster(self, tag: Tag, now_ms: int) -> Cluster | None:
         """The events of a pair, if it has any."""
-        ...
 
     def query_mk(self, space: str, entity: str, now_ms: int) -> Potentials:
         """What the events of a pair say."""
-        ...
 
     def entries(
         self, space: str | None = None, entity: str | None = None, level: Level | None = None, *, after: Megram | None
     ) -> tuple[Megram, ...]:
         """A page of entries."""
-        ...
 
 
 class Dreamer:
     """Decides what is to change (seed R5, Λ_gc, Λ_demote and consolidation). Forgetting it does itself."""
 
-    def __init__(self, memory: Dreamable, clock: Clock, distiller: Distiller | None = None) -> None:
+    def __init__(self, memory: Dreamable, clock: Clock, complete: Complete | None = None) -> None:
         self._memory = memory
         self._clock = clock
-        self._distiller = distiller or DigestDistiller()
+        self._complete = complete
 
     async def forget(self) -> tuple[Forgotten, ...]:
         """One pass: all that has expired by now, found in an index. Raises what the store raises."""
@@ -87,7 +80,7 @@ class Dreamer:
             for pair in pairs:
                 cluster = self._memory.cluster(pair.tag, self._clock.now_ms())
                 if cluster is not None and cluster.ripe:
-                    words = await self._distiller.distil(cluster)
+                    words = await distilled(cluster, self._complete)
                     yield replace(consolidated(cluster, words, self._clock.now_ms()), seen_seq=seen_seq)
             await self._memory.settled(pairs)
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.names import is_slug
+from earnest.foundation.shapes import to_json
 
 INSTANT_MS_MAX: Final = 2**42
 """Instants lie between 1970 and 2109."""
@@ -154,17 +155,16 @@ def _problems(megram: Megram) -> tuple[tuple[str, bool], ...]:
         (f"the id has 1 to {ID_BYTES_MAX} bytes", not _is_text(megram.id, ID_BYTES_MAX)),
         ("space and entity are `kind:name`", not (_is_tag(megram.space) and _is_tag(megram.entity))),
         (f"the content has 1 to {CONTENT_BYTES_MAX} bytes", not _is_text(megram.content, CONTENT_BYTES_MAX)),
-        (f"agent and run have 1 to {ID_BYTES_MAX} bytes", not _is_origin(megram)),
+        (
+            f"agent and run have 1 to {ID_BYTES_MAX} bytes",
+            not (_is_text(megram.agent, ID_BYTES_MAX) and _is_text(megram.run_id, ID_BYTES_MAX)),
+        ),
         (f"instants are 0 to {INSTANT_MS_MAX}", not all(0 <= instant <= INSTANT_MS_MAX for instant in instants)),
         ("f is above 0 and at most 1", not 0 < megram.f <= 1),
         ("sigma is -1 to 1", not -1 <= megram.sigma <= 1),
         (f"k is one of {DECAYS_PER_DAY}", megram.k not in DECAYS_PER_DAY),
         ("levels C and T do not decay", megram.level in TIMELESS and megram.k != 0),
     )
-
-
-def _is_origin(megram: Megram) -> bool:
-    return _is_text(megram.agent, ID_BYTES_MAX) and _is_text(megram.run_id, ID_BYTES_MAX)
 
 
 def of_state(
@@ -262,23 +262,7 @@ def _is_text(text: str, bytes_max: int) -> bool:
 
 def encode_megram(megram: Megram) -> JsonObject:
     """All its fields; the last recall only if there was one."""
-    fields: dict[str, str | int | float] = {
-        "id": megram.id,
-        "level": megram.level.value,
-        "created_at_ms": megram.created_at_ms,
-        "space": megram.space,
-        "entity": megram.entity,
-        "content": megram.content,
-        "state": megram.state.value,
-        "f": megram.f,
-        "sigma": megram.sigma,
-        "k": megram.k,
-        "agent": megram.agent,
-        "run_id": megram.run_id,
-    }
-    if megram.last_recalled_at_ms is not None:
-        fields["last_recalled_at_ms"] = megram.last_recalled_at_ms
-    return fields
+    return {name: value for name, value in to_json(megram).items() if value is not None}
 
 
 def decode_megram(fields: JsonObject) -> Megram:

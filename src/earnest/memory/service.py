@@ -9,8 +9,7 @@ from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
 from earnest.effects.ground.kv.api import REMEDY, KeyValue, StoreChange, StoreView
-from earnest.effects.ground.kv.place import KeyValuePlace
-from earnest.effects.ground.kv.stores import open_store
+from earnest.effects.ground.kv.place import KeyValuePlace, open_store
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.memory import store
 from earnest.memory.consolidation import CLUSTER_MAX, Cluster, MemoryRevision
@@ -162,21 +161,13 @@ class Memory(MemoryReader):
         self._drain_ms = drain_ms
         self._draining: asyncio.Task[None] | None = None
         self._first_lost_seq = _NOTHING_LOST
-        self._is_behind = False
+        self.is_behind = False
+        """True while older facts are still to be applied: what has faded is then not known."""
         self._caught_up = asyncio.Event()
         self._caught_up.set()
-        self._dropped = 0
-        self._closed = False
-
-    @property
-    def dropped(self) -> int:
+        self.dropped = 0
         """How many changes were lost since the start: the queue was full, the disk failed, or memory was closed."""
-        return self._dropped
-
-    @property
-    def is_behind(self) -> bool:
-        """True while older facts are still to be applied: what has faded is then not known."""
-        return self._is_behind
+        self._closed = False
 
     async def caught_up(self) -> None:
         """Return when memory is not behind, or nobody is catching up any more."""
@@ -188,14 +179,14 @@ class Memory(MemoryReader):
         Until then the mark moves by this alone. What is handed in meanwhile is kept at once, before its turn, and what
         of it depends on facts that were still to come is applied in its turn again. Raises what the store raises.
         """
-        self._is_behind = True
+        self.is_behind = True
         self._caught_up.clear()
         answered: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._enqueue(_Change(apply=_nothing, answered=answered, follows=limit))
         count = 0
         try:
             count = await answered
-            self._is_behind = count > 0
+            self.is_behind = count > 0
         finally:
             if not count:
                 self._caught_up.set()
@@ -304,9 +295,9 @@ class Memory(MemoryReader):
                 if not change.answered.done():
                     change.answered.set_exception(error)
             elif change.apply is not _nothing:
-                self._dropped += 1
-                if self._dropped & (self._dropped - 1) == 0:  # 1st, 2nd, 4th, 8th …: said, but not for each
-                    _log.warning("memory: %d changes dropped so far: %s", self._dropped, error)
+                self.dropped += 1
+                if self.dropped & (self.dropped - 1) == 0:  # 1st, 2nd, 4th, 8th …: said, but not for each
+                    _log.warning("memory: %d changes dropped so far: %s", self.dropped, error)
             if change.fact_seq is not None:
                 self._first_lost_seq = min(change.fact_seq, self._first_lost_seq)
 

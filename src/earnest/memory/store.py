@@ -43,7 +43,7 @@ def ensure_format(tx: StoreChange) -> None:
 
 def put(tx: StoreChange, megram: Megram) -> bool:
     """Remember, unless its id is known already; whether it was new."""
-    key = keys.record(megram.id)
+    key = keys.of(keys.RECORDS, megram.id)
     if tx.get(key) is not None:
         return False
     reference = megram.id.encode()
@@ -59,7 +59,9 @@ def put(tx: StoreChange, megram: Megram) -> bool:
 
 def _stir(tx: StoreChange, megram: Megram, by: str) -> None:
     """Have the dreamer look at the pair again."""
-    tx.put(keys.stirred(megram.space, megram.entity), json.dumps([megram.space, megram.entity, by]).encode())
+    tx.put(
+        keys.below(keys.STIRRED, megram.space, megram.entity), json.dumps([megram.space, megram.entity, by]).encode()
+    )
 
 
 def recall(tx: StoreChange, megram_id: str, now_ms: int) -> bool:
@@ -80,11 +82,11 @@ def delete(tx: StoreChange, megram_id: str) -> Forgotten | None:
     if megram is None:
         return None
     _weigh_out(tx, megram)
-    tx.delete(keys.record(megram.id))
+    tx.delete(keys.of(keys.RECORDS, megram.id))
     for row in _rows(megram):
         tx.delete(row)
-    if not any(True for _ in tx.scan(keys.created_pair(megram.space, megram.entity))):
-        tx.delete(keys.stirred(megram.space, megram.entity))
+    if not any(True for _ in tx.scan(keys.below(keys.CREATED, megram.space, megram.entity))):
+        tx.delete(keys.below(keys.STIRRED, megram.space, megram.entity))
     _count(tx, megram.level, -1)
     return Forgotten(id=megram.id, level=megram.level, space=megram.space, entity=megram.entity)
 
@@ -109,14 +111,14 @@ def delete_expired(tx: StoreChange, now_ms: int, limit: int) -> tuple[Forgotten,
 
 def get(tx: StoreView, megram_id: str) -> Megram | None:
     """The Megram with this id."""
-    data = tx.get(keys.record(megram_id))
+    data = tx.get(keys.of(keys.RECORDS, megram_id))
     return None if data is None else _decoded(tx, data)
 
 
 def query_mk(tx: StoreView, space: str, entity: str, now_ms: int) -> Potentials:
     """Potentials over levels M and K. Its cost grows only with what was renewed after `now_ms`: as a rule, nothing."""
     sums: dict[float, DecaySum] = {}
-    for key, data in tx.scan(keys.decay_sums(space, entity)):
+    for key, data in tx.scan(keys.below(keys.SUMS, space, entity)):
         level, k = keys.decay_sum_class(key)
         if level in EVENTS:
             part = DecaySum.decode(data)
@@ -126,17 +128,17 @@ def query_mk(tx: StoreView, space: str, entity: str, now_ms: int) -> Potentials:
 
 def recent(tx: StoreView, space: str, entity: str, limit: int) -> tuple[Megram, ...]:
     """The newest Megrams of levels M and K by creation, newest first."""
-    return _newest(tx, keys.created_pair(space, entity), limit)
+    return _newest(tx, keys.below(keys.CREATED, space, entity), limit)
 
 
 def query_c(tx: StoreView, space: str, entity: str, limit: int) -> tuple[Megram, ...]:
     """The newest rules (level C) of a pair, newest first."""
-    return _newest(tx, keys.rules_of_pair(space, entity), limit)
+    return _newest(tx, keys.below(keys.RULES, space, entity), limit)
 
 
 def used(tx: StoreView, tool: str, limit: int) -> tuple[Megram, ...]:
     """The newest Megrams of levels M and K about a tool, newest first."""
-    return _newest(tx, keys.used_all(tool), limit)
+    return _newest(tx, keys.below(keys.USED, tool), limit)
 
 
 def stirred(tx: StoreView, limit: int) -> tuple[Stirred, ...]:
@@ -157,7 +159,7 @@ def check_stirred(tx: StoreView) -> None:
             space, entity, megram_id = json.loads(by)
         except (ValueError, TypeError):
             space, entity, megram_id = None, None, None
-        if not isinstance(megram_id, str) or keys.stirred(str(space), str(entity)) != key:
+        if not isinstance(megram_id, str) or keys.below(keys.STIRRED, str(space), str(entity)) != key:
             raise Broken(f"memory holds a pair to look at that it did not write: {key!r}")
 
 
@@ -193,7 +195,7 @@ def entries(
 
 def counts(tx: StoreView) -> dict[Level, int]:
     """How many Megrams each level has."""
-    return {level: int(tx.get(keys.count(level)) or b"0") for level in Level}
+    return {level: int(tx.get(keys.of(keys.COUNTS, level)) or b"0") for level in Level}
 
 
 def applied_seq(tx: StoreView) -> int:
@@ -210,11 +212,11 @@ def set_applied_seq(tx: StoreChange, fact_seq: int) -> None:
 def _place(space: str | None, entity: str | None, level: Level | None, after: Megram | None) -> tuple[bytes, bytes]:
     """The index that fits the question, and where in it `after` stands."""
     if space is not None:
-        prefix = keys.tagged_space(space) if entity is None else keys.tagged_pair(space, entity)
-        return prefix, b"" if after is None else keys.tagged(after.space, after.entity, after.id)
+        prefix = keys.below(keys.TAGGED, space) if entity is None else keys.below(keys.TAGGED, space, entity)
+        return prefix, b"" if after is None else keys.of(keys.TAGGED, after.space, after.entity, after.id)
     if level is not None:
-        return keys.levelled_all(level), b"" if after is None else keys.levelled(after.level, after.id)
-    return keys.RECORDS, b"" if after is None else keys.record(after.id)
+        return keys.below(keys.LEVELLED, level), b"" if after is None else keys.of(keys.LEVELLED, after.level, after.id)
+    return keys.RECORDS, b"" if after is None else keys.of(keys.RECORDS, after.id)
 
 
 def _weigh_in(tx: StoreChange, megram: Megram) -> None:
@@ -223,12 +225,12 @@ def _weigh_in(tx: StoreChange, megram: Megram) -> None:
     tx.put(key, _sum(tx, key).plus(megram).encode())
     expiry_ms = expires_at_ms(megram)
     if expiry_ms is not None:
-        tx.put(keys.expiry(expiry_ms, megram.id), megram.id.encode())
+        tx.put(keys.of(keys.EXPIRIES, expiry_ms, megram.id), megram.id.encode())
     if megram.last_recalled_at_ms is not None:
-        tx.put(keys.recall(megram.id), rfc3339(megram.last_recalled_at_ms).encode())
+        tx.put(keys.of(keys.RECALLS, megram.id), rfc3339(megram.last_recalled_at_ms).encode())
         if megram.level in EVENTS:
             at_ms = megram.renewed_at_ms
-            tx.put(keys.renewed(megram.space, megram.entity, at_ms, megram.id), megram.id.encode())
+            tx.put(keys.of(keys.RENEWED, megram.space, megram.entity, at_ms, megram.id), megram.id.encode())
 
 
 def _weigh_out(tx: StoreChange, megram: Megram) -> None:
@@ -241,17 +243,17 @@ def _weigh_out(tx: StoreChange, megram: Megram) -> None:
         tx.delete(key)
     expiry_ms = expires_at_ms(megram)
     if expiry_ms is not None:
-        tx.delete(keys.expiry(expiry_ms, megram.id))
+        tx.delete(keys.of(keys.EXPIRIES, expiry_ms, megram.id))
     if megram.last_recalled_at_ms is not None:
-        tx.delete(keys.recall(megram.id))
-        tx.delete(keys.renewed(megram.space, megram.entity, megram.renewed_at_ms, megram.id))
+        tx.delete(keys.of(keys.RECALLS, megram.id))
+        tx.delete(keys.of(keys.RENEWED, megram.space, megram.entity, megram.renewed_at_ms, megram.id))
 
 
 def _renewed_after(tx: StoreView, space: str, entity: str, now_ms: int) -> tuple[Megram, ...]:
     """Megrams of levels M and K that were created or recalled later than now, each once."""
     rows = (
-        (keys.created_pair(space, entity), keys.created_from(space, entity, now_ms + 1)),
-        (keys.renewed_pair(space, entity), keys.renewed_from(space, entity, now_ms + 1)),
+        (keys.below(keys.CREATED, space, entity), keys.of(keys.CREATED, space, entity, now_ms + 1)),
+        (keys.below(keys.RENEWED, space, entity), keys.of(keys.RENEWED, space, entity, now_ms + 1)),
     )
     references = {reference for prefix, start in rows for _, reference in tx.scan(prefix, start=start)}
     return tuple(megram for reference in references for megram in _referenced(tx, reference))
@@ -259,14 +261,14 @@ def _renewed_after(tx: StoreView, space: str, entity: str, now_ms: int) -> tuple
 
 def _rows(megram: Megram) -> Iterator[bytes]:
     """The keys under which it is found, besides its record, that do not depend on its age."""
-    yield keys.tagged(megram.space, megram.entity, megram.id)
-    yield keys.levelled(megram.level, megram.id)
+    yield keys.of(keys.TAGGED, megram.space, megram.entity, megram.id)
+    yield keys.of(keys.LEVELLED, megram.level, megram.id)
     if megram.level is Level.C:
-        yield keys.rule(megram.space, megram.entity, megram.created_at_ms, megram.id)
+        yield keys.of(keys.RULES, megram.space, megram.entity, megram.created_at_ms, megram.id)
     if megram.level in EVENTS:
-        yield keys.created(megram.space, megram.entity, megram.created_at_ms, megram.id)
+        yield keys.of(keys.CREATED, megram.space, megram.entity, megram.created_at_ms, megram.id)
         if (tool := tool_of(megram.space)) is not None:
-            yield keys.used(tool, megram.created_at_ms, megram.id)
+            yield keys.of(keys.USED, tool, megram.created_at_ms, megram.id)
 
 
 def _newest(tx: StoreView, prefix: bytes, limit: int) -> tuple[Megram, ...]:
@@ -290,7 +292,7 @@ def _sum(tx: StoreView, key: bytes) -> DecaySum:
 
 
 def _count(tx: StoreChange, level: Level, change: int) -> None:
-    key = keys.count(level)
+    key = keys.of(keys.COUNTS, level)
     tx.put(key, b"%d" % (int(tx.get(key) or b"0") + change))
 
 
@@ -309,9 +311,8 @@ def record_of(data: bytes) -> Megram:
 def _decoded(tx: StoreView, data: bytes) -> Megram:
     """A record with its last recall, which stands apart so that records never change."""
     megram = record_of(data)
-    recalled_at = tx.get(keys.recall(megram.id))
-    return megram if recalled_at is None else replace(megram, last_recalled_at_ms=_instant_ms(recalled_at))
-
-
-def _instant_ms(text: bytes) -> int:
-    return (datetime.fromisoformat(text.decode()) - EPOCH) // timedelta(milliseconds=1)
+    recalled_at = tx.get(keys.of(keys.RECALLS, megram.id))
+    if recalled_at is None:
+        return megram
+    since_epoch = datetime.fromisoformat(recalled_at.decode()) - EPOCH
+    return replace(megram, last_recalled_at_ms=since_epoch // timedelta(milliseconds=1))

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.ground.kv.place import KeyValuePlace
-from earnest.effects.ground.kv.stores import beside, exchange, remove
+from earnest.effects.ground.kv.place import KeyValuePlace, beside, exchange, remove
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.hands.scratch import scratch
 from earnest.memory.comparing import compared, copy_of

@@ -9,8 +9,7 @@ from earnest.foundation.instants import DAY_MS, rfc3339_s
 from earnest.identity.account import AccountKind
 from earnest.identity.caller import Scope
 from earnest.runtime.desk import StoryContext
-from earnest.world.almanac import HOUR_MS
-from earnest.world.places import Cell, cell_of, place_at
+from earnest.world.places import HOUR_MS, Cell, cell_of, place_at
 from earnest.world.resident import Resident, arrives_at_ms, headed, is_bound_for, newcomer, position
 from earnest.world.service import POSTS, REMARKS, RESIDENTS
 from earnest.world.talk import (

@@ -10,8 +10,7 @@ from earnest.client.payloads_world import ResidentShown, Thread, Town, TownTime
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.world.almanac import hour_at
-from earnest.world.places import PLACES, SIDE, Cell
+from earnest.world.places import PLACES, SIDE, Cell, hour_at
 from earnest.world.resident import Resident, has_arrived, position, way_left
 from earnest.world.rows import POSTS, REMARKS, RESIDENTS
 from earnest.world.talk import Post, Reach, Remark

@@ -1,4 +1,4 @@
-"""The map: 32 by 32 cells, five places, and a home for everybody (agents ruling §3)."""
+"""The town: 32 by 32 cells, five places, a home for everybody (agents ruling §3), and its own hours."""
 
 import hashlib
 from collections.abc import Mapping
@@ -8,6 +8,9 @@ from earnest.foundation.errors import Refused
 
 SIDE: Final = 32
 HOME: Final = "home"
+HOUR_MS: Final = 3_600_000
+PHASES: Final = ("night", "morning", "afternoon", "evening")
+"""Six hours each, from midnight."""
 
 
 class Cell(NamedTuple):
@@ -51,3 +54,17 @@ def place_at(cell: Cell, account_id: str) -> str:
 def distance(one: Cell, other: Cell) -> int:
     """Cells between two, a diagonal step counting as one."""
     return max(abs(one.x - other.x), abs(one.y - other.y))
+
+
+class Hour(NamedTuple):
+    """Days count from 1; hours from 0 to 23."""
+
+    day: int
+    hour: int
+    phase: str
+
+
+def hour_at(now_ms: int, began_ms: int, pace: int) -> Hour:
+    """The hour of the town: it began at midnight of day 1, and `pace` of its seconds pass in one of ours."""
+    hours = max(0, now_ms - began_ms) * pace // HOUR_MS
+    return Hour(day=hours // 24 + 1, hour=hours % 24, phase=PHASES[hours % 24 // 6])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.hands.sandbox.api import Mount, Sandbox
@@ -181,7 +181,7 @@ async def tried(trial: Trial, sandbox: Sandbox) -> Told:
 
 
 async def _work(trial: Trial, sandbox: Sandbox, folder: Path) -> Told:
-    clock, bus = SystemClock(), LocalBus()
+    clock, bus = SystemClock(), Bus()
     for name, text in INPUTS.items():
         (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "source" / name).write_text(text, encoding="utf-8")

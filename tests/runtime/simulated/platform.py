@@ -12,8 +12,7 @@ from typing import Any
 from earnest.app.server import kept_up
 from earnest.app.server_work import TIMERS, elected
 from earnest.audit.following import HeardBus
-from earnest.effects.ground.bus.api import Envelope
-from earnest.effects.ground.bus.local import LocalBus
+from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.bus.wire import HeardEnvelope
 from earnest.effects.ground.clock import SeededChance
 from earnest.effects.ground.storage.database import Database, GroupWriter
@@ -124,7 +123,7 @@ class PlatformHost(Host):
         self.sealer.start()
         self.judging = Judging(market)
         timers = Timers(desk, market.terms, TIMETABLE, lambda told: self.world.say(f"{self.name}: {told}"))
-        self.bus = LocalBus()
+        self.bus = Bus()
         self.relay = BusRelay(
             SimulatedStreamWriter(shared.stream, self), books=database, folder=self.folder, clock=clock
         )

@@ -122,7 +122,7 @@ MUTATIONS = {
         "self._waiting.extendleft(reversed(batch))",
     ),
     "what the stream let go is not counted": Mutation(
-        following, "HeardBus.follow", "self._dropped += message.place - place - 1", "pass"
+        following, "HeardBus.follow", "self.dropped += message.place - place - 1", "pass"
     ),
     "an auditor begins again where it began before": Mutation(
         following, "HeardBus.follow", "found = await reader.read(place)", "found = await reader.read(max(0, place - 1))"

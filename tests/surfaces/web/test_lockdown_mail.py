@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiosmtpd.smtp import SMTP
 
-from earnest.effects.outside.mail.server import Security, SmtpServer
+from earnest.effects.outside.mail.api import Security, SmtpServer
 from earnest.effects.outside.mail.smtp import SmtpMailer
 from earnest.runtime.accountability.judging import HeartbeatJudging
 from earnest.runtime.market.letters import Letters

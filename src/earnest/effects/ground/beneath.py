@@ -46,7 +46,9 @@ def _opened(root: Path, path: str, flags: int, *, make_parents: bool) -> int:
             if name in {"", "."}:
                 continue
             if name == "..":
-                _climb(folders)
+                if len(folders) == 1:
+                    raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+                os.close(folders.pop())
             elif (target := _link_target(name, folders[-1])) is not None:
                 links_left -= 1
                 if target.startswith("/"):
@@ -62,12 +64,6 @@ def _opened(root: Path, path: str, flags: int, *, make_parents: bool) -> int:
     finally:
         for folder in folders:
             os.close(folder)
-
-
-def _climb(folders: list[int]) -> None:
-    if len(folders) == 1:
-        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-    os.close(folders.pop())
 
 
 def _link_target(name: str, folder: int) -> str | None:

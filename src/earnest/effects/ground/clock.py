@@ -13,15 +13,12 @@ class Clock(Protocol):
 
     def now_ms(self) -> int:
         """Milliseconds since the epoch, UTC."""
-        ...
 
     def ticks_ns(self) -> int:
         """A clock that never goes back, for durations."""
-        ...
 
     async def sleep_ms(self, duration_ms: int) -> None:
         """Return after `duration_ms`; 0 or less yields once."""
-        ...
 
 
 class Chance(Protocol):
@@ -29,15 +26,12 @@ class Chance(Protocol):
 
     def new_id(self, at_ms: int) -> str:
         """26 Crockford characters (a ULID) that sort by `at_ms`."""
-        ...
 
     def fraction(self) -> float:
         """A number in [0, 1)."""
-        ...
 
     def secret(self) -> bytes:
         """32 bytes that nobody can guess, unless the source is a seeded one."""
-        ...
 
 
 class SystemClock:

@@ -1,8 +1,10 @@
-"""A program in a group of its own that ends in time, says no more than it may, and leaves nobody."""
+"""A program in a group of its own, or a worker of ours: it ends in time and leaves nobody."""
 
 import asyncio
+import json
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from earnest.effects.ground.leash import leashed
+from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError
 
 OUTPUT_BYTES_MAX: Final = 1024 * 1024
@@ -30,6 +33,12 @@ class Ended(NamedTuple):
     code: int
     output: bytes
     complaint: bytes
+
+    @property
+    def last_words(self) -> str:
+        """The last line of stderr, cut, behind a colon; empty if it said nothing."""
+        last = self.complaint.decode(errors="replace").strip().splitlines()[-1:]
+        return f": {last[0][:300]}" if last else ""
 
 
 async def run_group(
@@ -64,6 +73,25 @@ async def run_group(
     if output.is_too_much:
         raise ProgramFailed(f"it wrote more than {OUTPUT_BYTES_MAX} bytes to stdout")
     return Ended(code, bytes(output.data), bytes(complaint.data))
+
+
+async def answer_of(worker: str, question: JsonObject, wall_s: float) -> bytes:
+    """What a module of ours prints that is handed a question as JSON. Raises `TimeoutError`."""
+    process = await asyncio.create_subprocess_exec(
+        *leashed((sys.executable, "-I", "-m", worker)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(wall_s):
+            answer, _ = await process.communicate(json.dumps(question).encode())
+            return answer
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # with whatever it left
+        await process.wait()
 
 
 class Paced:

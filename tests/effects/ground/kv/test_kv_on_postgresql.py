@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from earnest.effects.ground.kv.api import KeyValue, StoreChange
-from earnest.effects.ground.kv.place import ServerRows
+from earnest.effects.ground.kv.place import ServerRows, beside, exchange, open_store, remove
 from earnest.effects.ground.kv.postgresql import PostgresqlKeyValue
-from earnest.effects.ground.kv.stores import beside, exchange, open_store, remove
 from earnest.effects.ground.storage.postgresql_session import connect
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.testing.kv_conformance import KeyValueConformance

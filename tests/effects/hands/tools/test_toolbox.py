@@ -17,9 +17,8 @@ from earnest.effects.hands.sandbox.api import (
     SelfTest,
 )
 from earnest.effects.hands.tools.api import ToolPlace
-from earnest.effects.hands.tools.editing import WRITE_BYTES_MAX
+from earnest.effects.hands.tools.files import READ_BYTES_MAX, WRITE_BYTES_MAX, ReadFile
 from earnest.effects.hands.tools.glob import RESULTS_MAX, Pattern
-from earnest.effects.hands.tools.read_file import READ_BYTES_MAX, ReadFile
 from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.effects.hands.workspace.staging import Workspace

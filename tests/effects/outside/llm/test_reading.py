@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.effects.outside.llm.api import Finish, TokenUsage
-from earnest.effects.outside.llm.reading import EndpointError, RawCompletion, complaint_of
+from earnest.effects.outside.llm.reading import RawCompletion, Useless, complaint_of
 
 
 def event(**frame: object) -> bytes:
@@ -96,7 +96,7 @@ def test_what_is_no_chunk_is_an_error(data: bytes) -> None:
 
 @pytest.mark.parametrize("error", ["out of memory", {"message": "out of memory", "code": 500}])
 def test_an_endpoints_own_error_is_told_in_its_words(error: object) -> None:
-    with pytest.raises(EndpointError, match=r"^out of memory$"):
+    with pytest.raises(Useless, match=r"^broke off with an error: out of memory$"):
         read(said("Well"), event(error=error))
 
 

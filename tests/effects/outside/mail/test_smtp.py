@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from earnest.effects.ground.clock import VirtualClock
-from earnest.effects.outside.mail.server import Security, SmtpServer, is_mail_address
+from earnest.effects.outside.mail.api import Security, SmtpServer, is_mail_address
 from earnest.effects.outside.mail.smtp import SmtpMailer
 from earnest.foundation.errors import Refused, Unavailable
 

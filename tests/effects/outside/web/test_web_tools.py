@@ -11,10 +11,9 @@ from web_servers import Answer, Internet, internet, reply
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.hands.sandbox.available import UnavailableSandbox
 from earnest.effects.hands.tools.api import ToolPlace
-from earnest.effects.hands.tools.fetch import PART_CHARACTERS, PARTS_MAX, Fetch
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
-from earnest.effects.hands.tools.search import Search
 from earnest.effects.hands.tools.toolbox import Toolbox
+from earnest.effects.hands.tools.web import PART_CHARACTERS, PARTS_MAX, Fetch, Search
 from earnest.effects.outside.web.searching import Searcher
 from earnest.foundation.canonical import JsonValue
 from earnest.foundation.failures import FailureClass

@@ -1,1 +1,1 @@
-"""Typed messages between roles: the protocol in `api`, one provider a file."""
+"""Typed messages between roles: the bus of one process in `api`, streams for other machines beside it."""

@@ -11,6 +11,8 @@ from earnest.foundation.canonical import JsonObject, canonical_bytes
 
 UNREADABLE: Final = "?"
 """The kind of what is no message of ours."""
+_SAID: Final = ("id", "run_id", "sender", "causation_id", "at_ms", "kind", "replayed")
+"""What goes along with a payload."""
 _TOKEN: Final = re.compile("[A-Za-z0-9_-]{1,100}")
 
 
@@ -46,14 +48,12 @@ class StreamWriter(Protocol):
     @property
     def fault(self) -> str:
         """Why nothing can be sent now; empty where it can."""
-        ...
 
     async def send(self, messages: Sequence[SentMessage]) -> None:
         """Return when the stream keeps them all, in this order; what it has already is passed over, by its id.
 
         Raises `Unavailable`: a beginning of them may be kept, and all may be sent again.
         """
-        ...
 
 
 class StreamReader(Protocol):
@@ -61,28 +61,17 @@ class StreamReader(Protocol):
 
     async def read(self, after: int) -> Sequence[HeardEnvelope]:
         """The next messages after a place, some hundreds at most. Raises `Unavailable`."""
-        ...
 
     async def first_from(self, place: int) -> HeardEnvelope | None:
         """The message at a place, or the first after it; None for a stream that ends before. Raises `Unavailable`."""
-        ...
 
     async def wait(self) -> None:
         """Return when there may be more, soon after there is."""
-        ...
 
 
 def sent_message(envelope: Envelope, payload: JsonObject | None) -> SentMessage:
     """A message with its payload's JSON form, None where it has none. Raises `ValueError` for what is not JSON."""
-    said: dict[str, object] = {
-        "id": envelope.id,
-        "run_id": envelope.run_id,
-        "sender": str(envelope.sender),
-        "causation_id": envelope.causation_id,
-        "at_ms": envelope.at_ms,
-        "kind": envelope.kind,
-        "replayed": envelope.replayed,
-    }
+    said = {**{name: getattr(envelope, name) for name in _SAID}, "sender": str(envelope.sender)}
     lean = canonical_bytes({**said, "payload": None})
     data = lean if payload is None else canonical_bytes({**said, "payload": payload})
     topic = f"run.{envelope.run_id}" if _TOKEN.fullmatch(envelope.run_id) else "platform"
@@ -97,26 +86,17 @@ def heard_envelope(data: bytes, place: int) -> HeardEnvelope:
         said = None
     match said:
         case {
-            "id": str(message_id),
-            "run_id": str(run_id),
-            "sender": str(sender),
-            "causation_id": (str() | None) as causation_id,
+            "id": str(),
+            "run_id": str(),
+            "sender": str(),
+            "causation_id": str() | None,
             "at_ms": int(at_ms),
             "kind": str(kind),
-            "replayed": bool(replayed),
+            "replayed": bool(),
             "payload": (dict() | None) as payload,
         } if 0 <= at_ms < 2**53:
-            return HeardEnvelope(
-                id=message_id,
-                run_id=run_id,
-                sender=sender,
-                causation_id=causation_id,
-                at_ms=at_ms,
-                payload=payload,
-                replayed=replayed,
-                kind_name=kind,
-                place=place,
-            )
+            told = {name: said[name] for name in _SAID if name != "kind"}
+            return HeardEnvelope(**told, payload=payload, kind_name=kind, place=place)
     return HeardEnvelope(
         id="", run_id="", sender="", causation_id=None, at_ms=0, payload=None, kind_name=UNREADABLE, place=place
     )

@@ -6,8 +6,7 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import Final, TypeVar
 
-from earnest.effects.ground.kv.api import REMEDY, StoreChange, StoreView, after_prefix, checked
-from earnest.effects.ground.kv.overlay import Overlay
+from earnest.effects.ground.kv.api import REMEDY, Overlay, StoreChange, StoreView, after_prefix, checked
 from earnest.effects.ground.locks import FileLock
 from earnest.foundation.errors import Broken, Refused, Unavailable
 

@@ -5,8 +5,7 @@ from contextlib import ExitStack, closing, suppress
 from threading import Lock, RLock
 from typing import Final, TypeVar
 
-from earnest.effects.ground.kv.api import StoreChange, StoreView, after_prefix, checked
-from earnest.effects.ground.kv.overlay import Overlay
+from earnest.effects.ground.kv.api import Overlay, StoreChange, StoreView, after_prefix, checked
 from earnest.effects.ground.storage.driver import DATABASE_ERROR, meaning_of
 from earnest.effects.ground.storage.engine import DriverSession
 from earnest.effects.ground.storage.postgresql import PostgresqlReading, PostgresqlWriting

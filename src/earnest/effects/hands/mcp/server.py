@@ -14,8 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, CallToolResult, Tool
 
 from earnest.effects.hands.mcp.api import ServerSpec
-from earnest.effects.hands.mcp.http import bounded_client
-from earnest.effects.hands.mcp.stdio import program
+from earnest.effects.hands.mcp.wires import bounded_client, program
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.text import printable

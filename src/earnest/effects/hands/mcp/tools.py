@@ -20,7 +20,7 @@ from mcp_types import Tool as ListedTool
 
 from earnest.effects.hands.mcp.api import tool_name
 from earnest.effects.hands.mcp.server import CallTimeout, McpServer
-from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
+from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.failures import ToolFailure, environmental, logical
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.foundation.canonical import JsonObject, canonical_bytes, canonical_text, digest_of
@@ -64,13 +64,13 @@ class McpTools:
         await self._server.close()
 
 
-class McpTool(SingleTool):
+class McpTool(Tool):
     """`mcp:<server>/<tool>`. Acts outside the sandbox: each call is confirmed, unless a trusted one only reads."""
 
     def __init__(self, server: McpServer, name: str, listed: ListedTool, server_version: str) -> None:
         hints = listed.annotations
         self.name = name
-        self.args_schema: JsonObject = listed.input_schema
+        self.args_schema = listed.input_schema
         self.purpose = printable(" ".join((listed.description or listed.title or "").split()))[:PURPOSE_CHARACTERS_MAX]
         self.version = f"{printable(server_version)[:100]} {digest_of(self.args_schema)}"
         self.reads_only = server.spec.trusted and hints is not None and hints.read_only_hint is True

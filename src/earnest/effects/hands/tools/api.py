@@ -53,61 +53,30 @@ class Leave(StrEnum):
 class Tool(Protocol):
     """One tool. Only `run` has effects; the rest is pure. `tool_ids` and `target` need arguments without faults."""
 
-    @property
-    def name(self) -> str:
-        """As calls give it."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """Changes whenever the same call may do something else."""
-        ...
-
-    @property
-    def reads_only(self) -> bool:
-        """True if no call ever changes anything, so that a call of unknown outcome may simply run again."""
-        ...
-
-    @property
-    def purpose(self) -> str:
-        """What it is good for, told to models. Not to be trusted where others wrote it."""
-        ...
-
-    @property
-    def args_schema(self) -> JsonObject:
-        """The JSON Schema of its arguments, told to models; `args_faults` is what decides."""
-        ...
-
-    @property
-    def leave(self) -> Leave:
-        """See `Leave`."""
-        ...
+    name: str
+    """As calls give it."""
+    version: str = "1"
+    """Changes whenever the same call may do something else."""
+    reads_only: bool
+    """True if no call ever changes anything, so that a call of unknown outcome may simply run again."""
+    leave: Leave
+    purpose: str
+    """What it is good for, told to models. Not to be trusted where others wrote it."""
+    args_schema: JsonObject
+    """The JSON Schema of its arguments, told to models; `args_faults` is what decides."""
 
     def args_faults(self, args: JsonObject, /) -> list[str]:
         """What is wrong with these arguments, all of it, in words; empty if nothing is."""
-        ...
 
-    def tool_ids(self, args: JsonObject, /) -> frozenset[str]:
-        """What is used: the programs of a command line as `shell:<program>`, else the tool's name."""
-        ...
+    def tool_ids(self, _args: JsonObject, /) -> frozenset[str]:
+        """What is used: the tool's name, unless its calls name programs (`shell:<program>`)."""
+        return frozenset({self.name})
 
     def target(self, args: JsonObject, /) -> str:
         """What is touched, so that two spellings of the same thing are equal."""
-        ...
 
     async def run(self, call: ToolCall, place: ToolPlace) -> RawResult:
         """Do it. Gives what went wrong as a failure; raises only for a fault of the tool itself."""
-        ...
-
-
-class SingleTool:
-    """What uses nothing but itself: its one id is its name."""
-
-    name: str
-
-    def tool_ids(self, _args: JsonObject) -> frozenset[str]:
-        """See `Tool`."""
-        return frozenset({self.name})
 
 
 class ToolSource(Protocol):
@@ -115,8 +84,6 @@ class ToolSource(Protocol):
 
     async def tools(self) -> tuple[Tool, ...]:
         """Start it, unless it runs, and give its tools. Raises `Unavailable`."""
-        ...
 
     async def close(self) -> None:
         """End it, if it runs."""
-        ...

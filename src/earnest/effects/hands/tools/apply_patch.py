@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from earnest.effects.hands.tools.arguments import normal_path, path_faults, text, texts_schema
-from earnest.effects.hands.tools.editing import TEXT_BYTES_MAX, Changing, beside, read_whole, write_whole
 from earnest.effects.hands.tools.failures import logical
+from earnest.effects.hands.tools.files import TEXT_BYTES_MAX, Changing, beside, read_whole, write_whole
 from earnest.effects.hands.tools.record import RawResult
 from earnest.foundation.canonical import JsonObject
 
@@ -143,7 +143,8 @@ def _hunk(found: re.Match[str], lines: Iterator[tuple[int, str]], number: int) -
         if line in ("\n", "\r\n"):
             mark, rest = " ", line
         if mark == "\\":
-            _without_end(last)
+            for side in last:
+                side[-1] = side[-1].rstrip("\n")
             continue
         if mark not in (" ", "-", "+"):
             raise Unfit(f"line {number} of the patch: the hunk has fewer lines than its header says")
@@ -151,8 +152,3 @@ def _hunk(found: re.Match[str], lines: Iterator[tuple[int, str]], number: int) -
         for side in last:
             side.append(rest)
     return hunk
-
-
-def _without_end(sides: Sequence[list[str]]) -> None:
-    for side in sides:
-        side[-1] = side[-1].rstrip("\n")

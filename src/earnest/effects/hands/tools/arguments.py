@@ -2,15 +2,17 @@
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from earnest.effects.hands.sandbox.api import WORK_DIR
 from earnest.foundation.canonical import JsonObject
 
 PATH_BYTES_MAX: Final = 1_024
+TEXT: Final[JsonObject] = {"type": "string"}
 _OWN_HOME: Final = re.compile(r"(~|\$HOME|\$\{HOME\})(?=/|\Z)")
 _HOME: Final = re.compile(r"~[\w.-]*(/|$)|(.*/)?(\$HOME\b|\$\{HOME\})", re.ASCII)
+"""What a shell would put somebody's home in the place of; `./~` is a file of that name."""
 _INSTEAD: Final = (
     "inputs and edits stand in the workspace under their names; read anything else with the shell, and let a shell "
     'call that must change it name it in "writes"'
@@ -44,33 +46,28 @@ def text(args: JsonObject, name: str) -> str:
 
 def texts_schema(*optional: str, **required: str) -> JsonObject:
     """The JSON Schema of arguments that are these texts, each required one with what it is, unless its name says it."""
+    told = {**required, **dict.fromkeys(optional, "")}
+    return object_schema(
+        {name: {**TEXT, "description": what} if what else TEXT for name, what in told.items()}, tuple(required)
+    )
+
+
+def object_schema(properties: JsonObject, required: Sequence[str]) -> JsonObject:
+    """The JSON Schema of arguments of these properties, and of no others."""
     needed: JsonObject = {"required": list(required)} if required else {}
-    return {
-        "type": "object",
-        "properties": {
-            name: {"type": "string", "description": what} if what else {"type": "string"}
-            for name, what in {**required, **dict.fromkeys(optional, "")}.items()
-        },
-        **needed,
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, **needed, "additionalProperties": False}
 
 
 def path_faults(path: str) -> list[str]:
     """Faults of a path that must lead to something below /work."""
     if not path.strip() or "\0" in path:
         return ["path is empty or holds a NUL"]
-    if names_home(path):
+    if _HOME.match(path):
         return [f"path {path!r} means the home, which is outside the workspace: {_INSTEAD}"]
     place = normal_path(path)
     if place == ".." or place.startswith(("../", "/")):
         return [f"path {path!r} leads out of {WORK_DIR}: {_INSTEAD}"]
     return ["path is the workspace itself"] if place == "." else []
-
-
-def names_home(path: str) -> bool:
-    """True if a shell would put somebody's home in the path's place; `./~` is a file of that name."""
-    return _HOME.match(path) is not None
 
 
 def with_home(path: str, home: str) -> str:

@@ -57,29 +57,13 @@ class ToolFailure:
 
 
 ENVIRONMENTAL_ERRNOS: Final = frozenset(
-    {
-        errno.EACCES,
-        errno.EADDRNOTAVAIL,
-        errno.EAGAIN,
-        errno.EBUSY,
-        errno.ECONNABORTED,
-        errno.ECONNREFUSED,
-        errno.ECONNRESET,
-        errno.EDQUOT,
-        errno.EHOSTDOWN,
-        errno.EHOSTUNREACH,
-        errno.EIO,
-        errno.EMFILE,
-        errno.ENETDOWN,
-        errno.ENETUNREACH,
-        errno.ENFILE,
-        errno.ENOENT,
-        errno.ENOMEM,
-        errno.ENOSPC,
-        errno.EPERM,
-        errno.EROFS,
-        errno.ETIMEDOUT,
-    }
+    (
+        *(errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS),
+        *(errno.EADDRNOTAVAIL, errno.ECONNABORTED, errno.ECONNREFUSED, errno.ECONNRESET),
+        *(errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN, errno.ENETUNREACH, errno.ETIMEDOUT),
+        *(errno.EAGAIN, errno.EBUSY, errno.EIO),
+        *(errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC),
+    )
 )
 """Missing input, permission, network, time, space."""
 
@@ -180,7 +164,7 @@ def of_report(report: ExecutionReport, programs: Collection[str]) -> ToolFailure
 def _of_exit(code: int, stderr: bytes, programs: Collection[str]) -> ToolFailure | None:
     if code == 0:
         return None
-    line = _last_line(stderr)
+    line = stderr[-_LAST_LINE_CHARACTERS:].decode(errors="replace").rstrip().rpartition("\n")[2].strip()
     said = f": {line[:SAID_CHARACTERS_MAX]}" if line else ""
     if code in EXIT_CODES:
         name, meaning = EXIT_CODES[code]
@@ -217,8 +201,3 @@ def _told_paths(stderr: bytes) -> tuple[str, ...]:
 
 def _errno_code(number: int | None) -> str:
     return errno.errorcode.get(number or 0, "unknown_errno").lower()
-
-
-def _last_line(stderr: bytes) -> str:
-    tail = stderr[-_LAST_LINE_CHARACTERS:].decode(errors="replace").rstrip()
-    return tail.rpartition("\n")[2].strip()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
+from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.arguments import normal_path, path_faults, text, text_faults, texts_schema
 from earnest.effects.hands.tools.failures import of_os_error
 from earnest.effects.hands.tools.record import RawResult, ToolCall
@@ -22,7 +22,7 @@ DEPTH_MAX: Final = 64
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Glob(SingleTool):
+class Glob(Tool):
     """`glob {pattern}`: paths of files and links, sorted, one a line, in the workspace and its inputs.
 
     `*`, `?` and `[…]` stay within a name, `**` spans folders; a pattern without `/` is looked for at every depth. Links
@@ -30,7 +30,6 @@ class Glob(SingleTool):
     """
 
     name = "glob"
-    version = "1"
     reads_only = True
     leave = Leave.NONE
     purpose = "Find files of the workspace by name; `**` goes over folders."

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final
 
-from earnest.effects.ground.process import OUTPUT_BYTES_MAX, Ended, ProgramFailed, run_group
+from earnest.effects.ground.process import OUTPUT_BYTES_MAX, ProgramFailed, run_group
 from earnest.effects.hands.scratch import scratch
-from earnest.effects.hands.tools.api import Leave, SingleTool, Tool, ToolPlace
+from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.arguments import PATH_BYTES_MAX, text_faults, texts_schema, with_home
 from earnest.effects.hands.tools.failures import environmental, logical
 from earnest.effects.hands.tools.program import SECRETS
@@ -33,14 +33,13 @@ def tools_of(platform: str = sys.platform) -> tuple[Tool, ...]:
     return (Mdfind(Path.home()), AppleScript(), Shortcuts()) if platform == MACOS else ()
 
 
-class Mdfind(SingleTool):
+class Mdfind(Tool):
     """`mdfind {query?, name?, folder?}`: files below `home` that Spotlight knows, a path a line, hidden ones left out.
 
     `name` is a part of the name; `query` words of the content, or a query of Spotlight's.
     """
 
     name = "mdfind"
-    version = "1"
     reads_only = True
     leave = Leave.NONE
     purpose = "Find the user's files outside the workspace at once, by words in them or by a part of the name."
@@ -82,11 +81,10 @@ class Mdfind(SingleTool):
         return str(Path(self._home, with_home(str(args.get("folder", "")), self._home)).resolve())
 
 
-class AppleScript(SingleTool):
+class AppleScript(Tool):
     """`applescript {script}`: what it returns is printed. It may do whatever the user may, in any app."""
 
     name = "applescript"
-    version = "1"
     reads_only = False
     leave = Leave.OUTSIDE
     purpose = "Work Mac apps such as Mail, Calendar, Reminders or Music by an AppleScript; its result is printed."
@@ -107,11 +105,10 @@ class AppleScript(SingleTool):
         return await _ran(["osascript", "-"], str(call.args["script"]).encode(), call, place)
 
 
-class Shortcuts(SingleTool):
+class Shortcuts(Tool):
     """`shortcuts {name, input?}`: the user's Shortcut of that name, with a text as its input; its output is printed."""
 
     name = "shortcuts"
-    version = "1"
     reads_only = False
     leave = Leave.OUTSIDE
     purpose = "Run an Apple Shortcut of the user's by its name, with a text as input."
@@ -160,10 +157,5 @@ async def _ran(words: Sequence[str], stdin: bytes, call: ToolCall, place: ToolPl
         stdout=ended.output,
         stderr=ended.complaint,
         exit_code=ended.code,
-        failure=logical("exit_code", _complaint(ended)) if ended.code else None,
+        failure=logical("exit_code", f"it ended with exit code {ended.code}{ended.last_words}") if ended.code else None,
     )
-
-
-def _complaint(ended: Ended) -> str:
-    last = ended.complaint.decode(errors="replace").strip().splitlines()[-1:]
-    return f"it ended with exit code {ended.code}{': ' + last[0][:300] if last else ''}"

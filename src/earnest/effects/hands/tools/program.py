@@ -11,12 +11,12 @@ import signal
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from earnest.effects.ground.process import Ended, ProgramFailed, run_group
 from earnest.effects.hands.sandbox.api import Execution, Mount, Profile
 from earnest.effects.hands.scratch import scratch
-from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
+from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.failures import ToolFailure, environmental, logical, of_report
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.effects.hands.tools.shell import command_limits
@@ -29,9 +29,14 @@ FILE_CHARACTERS_MAX: Final = 200_000
 SECRETS: Final = ("EARNEST_KEY", "VERIFY_LLM_API_KEY")
 """What the program is not told: keys by which it could judge itself or act as the user's agent."""
 _SWEEPS_MAX: Final = 20
+_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "properties": {"command": {"type": "string"}, "files": {"type": "object"}, "sandbox": {"type": "boolean"}},
+    "required": ["command"],
+}
 
 
-class ProgramTool(SingleTool):
+class ProgramTool(Tool):
     """`program {command, files, sandbox}`: a command line, split as a shell would, and the files of its task folder.
 
     `{task_dir}` in a word stands for that folder, which is also `EARNEST_TASK_DIR`. With `sandbox` it runs where
@@ -39,19 +44,10 @@ class ProgramTool(SingleTool):
     """
 
     name = PROGRAM
-    version = "1"
     reads_only = False
     leave = Leave.OUTSIDE
     purpose = "Hand the task to a program that the user named."
-    args_schema: ClassVar[JsonObject] = {
-        "type": "object",
-        "properties": {
-            "command": {"type": "string"},
-            "files": {"type": "object"},
-            "sandbox": {"type": "boolean"},
-        },
-        "required": ["command"],
-    }
+    args_schema = _SCHEMA
 
     def args_faults(self, args: JsonObject) -> list[str]:
         """See `Tool`."""
@@ -95,7 +91,9 @@ class ProgramTool(SingleTool):
                 return RawResult(failure=environmental("program_failed", str(failed)))
             finally:
                 left = _end_marked(f"{TASK_DIR}={folder}".encode())
-                _hide_inputs(shown)
+                for path in shown:
+                    with suppress(OSError):
+                        _clear(path)
         return RawResult(
             stdout=ended.output, stderr=ended.complaint, exit_code=ended.code, failure=_failure(ended, left)
         )
@@ -137,8 +135,7 @@ def _failure(ended: Ended, left: int) -> ToolFailure | None:
         return logical("program_left_processes", f"it left {left} process{'es' * (left > 1)} behind, which were ended")
     if ended.code:
         how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
-        last = ended.complaint.decode(errors="replace").strip().splitlines()[-1:]
-        return logical("exit_code", f"it ended with {how}{': ' + last[0][:300] if last else ''}")
+        return logical("exit_code", f"it ended with {how}{ended.last_words}")
     return None
 
 
@@ -173,22 +170,12 @@ def _show_inputs(place: ToolPlace) -> list[Path]:
         with suppress(OSError):  # the tool works without it: what needs it says so itself
             _clear(path)
             path.parent.mkdir(parents=True, exist_ok=True)
-            _show(mount, path)
+            if mount.is_ours:
+                shutil.copytree(mount.source, path, symlinks=True)
+            else:
+                path.symlink_to(mount.source)
             shown.append(path)
     return shown
-
-
-def _show(mount: Mount, path: Path) -> None:
-    if mount.is_ours:
-        shutil.copytree(mount.source, path, symlinks=True)
-    else:
-        path.symlink_to(mount.source)
-
-
-def _hide_inputs(shown: list[Path]) -> None:
-    for path in shown:
-        with suppress(OSError):
-            _clear(path)
 
 
 def _clear(path: Path) -> None:

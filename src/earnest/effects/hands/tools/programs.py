@@ -8,7 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import dropwhile
-from typing import Final, NamedTuple
+from typing import Final
 
 from earnest.effects.hands.tools.shell_words import Token, Unbalanced, Word, scan
 
@@ -17,32 +17,24 @@ DEPTH_MAX: Final = 8
 """Of command lines within command lines."""
 
 
-class _Wrapper(NamedTuple):
-    """A program that runs another: its options that take a value as the next word, and its own plain arguments."""
-
-    valued: frozenset[str] = frozenset()
-    plain: int = 0
-
-
-def _wrapper(valued: str = "", plain: int = 0) -> _Wrapper:
-    return _Wrapper(valued=frozenset(valued.split()), plain=plain)
-
-
-WRAPPERS: Final[Mapping[str, _Wrapper]] = {
-    "builtin": _wrapper(),
-    "command": _wrapper(),
-    "env": _wrapper("-u --unset -C --chdir"),
-    "exec": _wrapper("-a"),
-    "ionice": _wrapper("-c -n --class --classdata"),
-    "nice": _wrapper("-n --adjustment"),
-    "nohup": _wrapper(),
-    "setsid": _wrapper(),
-    "stdbuf": _wrapper("-i -o -e --input --output --error"),
-    "sudo": _wrapper("-u -g -h -p -C -r -t -D -R -T -U --user --group --host --prompt --chdir"),
-    "time": _wrapper("-f -o --format --output"),
-    "timeout": _wrapper("-s -k --signal --kill-after", plain=1),
-    "xargs": _wrapper("-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-procs --max-lines --replace"),
+WRAPPERS: Final[Mapping[str, str]] = {
+    "builtin": "",
+    "command": "",
+    "env": "-u --unset -C --chdir",
+    "exec": "-a",
+    "ionice": "-c -n --class --classdata",
+    "nice": "-n --adjustment",
+    "nohup": "",
+    "setsid": "",
+    "stdbuf": "-i -o -e --input --output --error",
+    "sudo": "-u -g -h -p -C -r -t -D -R -T -U --user --group --host --prompt --chdir",
+    "time": "-f -o --format --output",
+    "timeout": "-s -k --signal --kill-after",
+    "xargs": "-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-procs --max-lines --replace",
 }
+"""What runs another program, with those of its options that take the next word as their value."""
+_PLAIN_ARGUMENTS: Final = {"timeout": 1}
+"""Words of its own that stand before the other program."""
 SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 SILENT: Final = frozenset(
     """: . [ [[ alias break cd continue declare exit export false hash local popd pushd read readonly return set shift
@@ -109,11 +101,11 @@ def _named(words: list[Word], depth: int) -> Iterator[str]:
     for _ in range(_UNWRAPPED_MAX):
         if not waiting:
             return
-        command = list(dropwhile(_is_assignment, waiting.pop()))
+        command = list(dropwhile(lambda word: _ASSIGNMENT.match(word.text), waiting.pop()))
         if not command or command[0].text in _LOOPS or not (command[0].known and _PROGRAM.fullmatch(command[0].text)):
             continue
         name, rest = posixpath.basename(command[0].text), command[1:]
-        if name in WRAPPERS and (inner := _wrapped(rest, WRAPPERS[name])):
+        if name in WRAPPERS and (inner := _wrapped(name, rest)):
             waiting.append(inner)
         elif name in SHELLS and (script := _script(rest)):
             yield from _programs(script, depth - 1)
@@ -127,16 +119,12 @@ def _named(words: list[Word], depth: int) -> Iterator[str]:
             ]
 
 
-def _is_assignment(word: Word) -> bool:
-    return _ASSIGNMENT.match(word.text) is not None
-
-
-def _wrapped(words: list[Word], wrapper: _Wrapper) -> list[Word]:
+def _wrapped(name: str, words: list[Word]) -> list[Word]:
     """What stands behind a wrapper's own options and arguments."""
-    at = 0
+    valued, at = WRAPPERS[name].split(), 0
     while at < len(words) and words[at].text.startswith("-"):
-        at += 2 if words[at].text in wrapper.valued else 1
-    return words[at + wrapper.plain :]
+        at += 2 if words[at].text in valued else 1
+    return words[at + _PLAIN_ARGUMENTS.get(name, 0) :]
 
 
 def _script(words: list[Word]) -> str:

@@ -1,7 +1,7 @@
 """A tool call, and the record of what it did."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.effects.hands.sandbox.api import Process
@@ -10,7 +10,7 @@ from earnest.effects.hands.tools.parts import CallParts
 from earnest.effects.hands.workspace.changes import Change
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes, digest_of
 from earnest.foundation.errors import Broken
-from earnest.foundation.shapes import from_json
+from earnest.foundation.shapes import from_json, to_json
 from earnest.foundation.text import EXCERPT_CHARACTERS_MAX, head_tail
 
 STDERR_CHARACTERS_MIN: Final = EXCERPT_CHARACTERS_MAX // 4
@@ -107,24 +107,15 @@ class ToolRecord:
 
     def to_json(self) -> JsonObject:
         """The form kept in facts."""
-        kept: JsonObject = {
-            "tool": self.tool,
-            "tool_ids": sorted(self.tool_ids),
-            "target": self.target,
-            "args": self.args,
-            "call_digest": self.call_digest,
-            "ok": self.ok,
-            "exit_code": self.exit_code,
+        kept = {
+            **to_json(replace(self, failure=None, changed=(), processes=())),
             "failure": self.failure.to_json() if self.failure else None,
-            "output_excerpt": self.output_excerpt,
-            "output_digest": self.output_digest,
-            "output_bytes": self.output_bytes,
-            "duration_ms": self.duration_ms,
-            "started_at_ms": self.started_at_ms,
             "changed": [change.to_json() for change in self.changed],
-            "sandbox": self.sandbox,
+            "processes": [_listed(each) for each in self.processes],
         }
-        return {**kept, "processes": [_listed(each) for each in self.processes]} if self.processes else kept
+        if not self.processes:
+            del kept["processes"]
+        return kept
 
     @classmethod
     def from_json(cls, value: JsonValue) -> "ToolRecord":

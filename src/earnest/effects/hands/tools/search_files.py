@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.hands.sandbox.api import Execution, Profile
-from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
+from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.arguments import PATH_BYTES_MAX, text, text_faults, texts_schema, with_home
 from earnest.effects.hands.tools.failures import of_report
 from earnest.effects.hands.tools.record import RawResult, ToolCall
@@ -20,7 +20,7 @@ WALL_MS_MAX: Final = 60_000
 _SIZES: Final = {"name": NAME_BYTES_MAX, "text": TEXT_BYTES_MAX, "folder": PATH_BYTES_MAX}
 
 
-class SearchFiles(SingleTool):
+class SearchFiles(Tool):
     """`search_files {name?, text?, folder?}`: files below `home`, a line each, sought for by a walk in the sandbox.
 
     So it finds what a command can read and nothing that is private. Capitals do not count. `name` is a pattern, or a
@@ -29,7 +29,6 @@ class SearchFiles(SingleTool):
     """
 
     name = "search_files"
-    version = "1"
     reads_only = True
     leave = Leave.NONE
     purpose = (

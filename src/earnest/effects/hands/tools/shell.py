@@ -6,7 +6,7 @@ from signal import SIGPIPE
 from typing import Final
 
 from earnest.effects.hands.sandbox.api import Execution, ExecutionLimits, Mount, Profile
-from earnest.effects.hands.tools.api import Leave, ToolPlace
+from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.arguments import text, text_faults, texts_schema
 from earnest.effects.hands.tools.failures import of_report
 from earnest.effects.hands.tools.parts import CallParts, recorded
@@ -23,11 +23,10 @@ CPU_PER_WALL: Final = 4
 """CPU time that a command may use per wall time: a few busy processes at once."""
 
 
-class Shell:
+class Shell(Tool):
     """`shell {command}`: a command line of bash with `pipefail` (of sh where there is no bash), in /work."""
 
     name = "shell"
-    version = "1"
     reads_only = False
     leave = Leave.NONE
     purpose = "Run a command line of bash, with pipefail."

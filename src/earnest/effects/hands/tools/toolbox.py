@@ -10,10 +10,9 @@ from earnest.effects.ground.clock import Clock
 from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace, ToolSource
 from earnest.effects.hands.tools.apply_patch import ApplyPatch
 from earnest.effects.hands.tools.arguments import absolute_path_fault
-from earnest.effects.hands.tools.editing import Delete, EditFile, MoveFile, WriteFile
-from earnest.effects.hands.tools.failures import PASSING_ERRNOS, ToolFailure, environmental, logical, ours
+from earnest.effects.hands.tools.failures import PASSING_ERRNOS, environmental, logical, ours
+from earnest.effects.hands.tools.files import Delete, EditFile, MoveFile, ReadFile, WriteFile
 from earnest.effects.hands.tools.glob import Glob
-from earnest.effects.hands.tools.read_file import ReadFile
 from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord, excerpt, output_digest
 from earnest.effects.hands.tools.shell import Shell
 from earnest.effects.hands.workspace.changes import Change
@@ -48,7 +47,8 @@ class Toolbox(Collection[str]):
         self._missing: dict[str, str] = {}
 
     def __contains__(self, name: object) -> bool:
-        return name in self._tools or (isinstance(name, str) and self._is_late(name))
+        late = tuple(beginning for beginning in self._sources if beginning not in self._missing)
+        return name in self._tools or (isinstance(name, str) and name.startswith(late))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tools)
@@ -83,9 +83,6 @@ class Toolbox(Collection[str]):
         else:
             self._missing[beginning] = "it has no such tool"
             self._tools.update((tool.name, tool) for tool in tools)
-
-    def _is_late(self, name: str) -> bool:
-        return any(name.startswith(beginning) and beginning not in self._missing for beginning in self._sources)
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -207,9 +204,5 @@ class Toolbox(Collection[str]):
         try:
             return raw, await place.stage.changes()
         except Refused as refused:
-            return replace(raw, failure=_of_refusal(refused)), ()
-
-
-def _of_refusal(refused: Refused) -> ToolFailure:
-    build = environmental if refused.code in _SPACE_CODES else logical
-    return build(refused.code, str(refused))
+            build = environmental if refused.code in _SPACE_CODES else logical
+            return replace(raw, failure=build(refused.code, str(refused))), ()

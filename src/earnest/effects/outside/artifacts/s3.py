@@ -21,7 +21,6 @@ try:
 except ImportError as error:
     raise Unavailable(f"what speaks S3 is not installed: install 'earnest[s3]' ({error})") from error
 
-SCHEME: Final = "s3://"
 PART_BYTES: Final = 8 * 1024 * 1024
 """Longer contents travel in parts of this size, one after the other: so much of one is in memory."""
 CONNECT_S: Final = 5
@@ -120,7 +119,7 @@ class S3Shelf:
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
         """Errors of the library, as the store has them. Keys that are wrong do not pass by waiting, but may be set."""
-        where = f"{SCHEME}{self._place.bucket}"
+        where = f"s3://{self._place.bucket}"
         try:
             yield
         except ClientError as error:

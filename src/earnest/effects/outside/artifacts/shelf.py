@@ -25,19 +25,15 @@ class Shelf(Protocol):
 
     def keep(self, half: Path, sha256: str) -> None:
         """Take what a synced file holds under its digest; durable when it returns. The file may go with it."""
-        ...
 
     def open(self, sha256: str) -> IO[bytes]:
         """A content from its beginning. Raises `FileNotFoundError` where there is none."""
-        ...
 
     def lying(self, number: int) -> list[str]:
         """The digests that begin with one of the 256 bytes."""
-        ...
 
     def remove(self, sha256: str) -> bool:
         """Remove a content that nobody names; True unless it stays for now."""
-        ...
 
 
 def halves(sha256: str) -> tuple[str, str]:

@@ -122,7 +122,6 @@ class ChatModel(Protocol):
     @property
     def endpoint(self) -> Endpoint:
         """Who will be asked."""
-        ...
 
     async def complete(
         self,
@@ -144,4 +143,3 @@ class ChatModel(Protocol):
         With `schema` an answer of that form is asked for in the strictest way that the endpoint takes; what comes may
         still be anything. Cancelling closes the connection. Raises `Unavailable`, and nothing else, saying what to do.
         """
-        ...

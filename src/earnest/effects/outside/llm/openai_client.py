@@ -10,9 +10,7 @@ from typing import Final
 import httpx2
 
 from earnest.effects.outside.llm.api import Completion, CompletionLimits, Endpoint, Hear
-from earnest.effects.outside.llm.exchange import Declined, Interrupted, Useless
-from earnest.effects.outside.llm.reading import EndpointError, RawCompletion, complaint_of
-from earnest.foundation.text import printable
+from earnest.effects.outside.llm.reading import Declined, Interrupted, RawCompletion, Useless, complaint_of, shown
 
 CALL_ID: Final = "x-client-request-id"
 LOOPBACK: Final = ("all://127.0.0.1", "all://localhost", "all://[::1]")
@@ -20,7 +18,6 @@ KEPT_S: Final = 4
 """How long an idle connection is kept: common servers hang up after 5 s."""
 KEPT_MAX: Final = 32
 ERROR_BYTES_MAX: Final = 64 * 1024
-SHOWN_CHARACTERS_MAX: Final = 200
 
 
 class OpenAiClient:
@@ -60,12 +57,10 @@ class OpenAiClient:
             return await self._exchange(request, call_id, limits, hear)
         except httpx2.TransportError as error:
             raise _broken_off(error, limits) from None
-        except EndpointError as error:
-            raise Useless(f"broke off with an error: {_shown(str(error))}") from None
         except (Declined, Interrupted, Useless):
             raise
         except Exception as error:  # bytes that are no protocol make a library fail in any way
-            raise Useless(f"sent what is no answer ({type(error).__name__}: {_shown(str(error))})") from None
+            raise Useless(f"sent what is no answer ({type(error).__name__}: {shown(str(error))})") from None
 
     async def _exchange(
         self, request: Mapping[str, object], call_id: str, limits: CompletionLimits, hear: Hear | None
@@ -115,7 +110,7 @@ async def _refuse(response: httpx2.Response) -> None:
         body = bytearray()
         with suppress(Useless):  # the beginning of a long complaint is enough
             await _read(response, ERROR_BYTES_MAX, body.extend)
-        raise Declined(response.status_code, _shown(complaint_of(bytes(body))), response.headers.get("retry-after"))
+        raise Declined(response.status_code, shown(complaint_of(bytes(body))), response.headers.get("retry-after"))
 
 
 async def _answer_of(response: httpx2.Response, bytes_max: int, hear: Hear | None) -> RawCompletion:
@@ -129,7 +124,7 @@ async def _answer_of(response: httpx2.Response, bytes_max: int, hear: Hear | Non
         await _read(response, bytes_max, body.extend)
         answer.take_whole(bytes(body))
     else:
-        raise Useless(f"answered with {_shown(kind) or 'no content type'}: check the base URL")
+        raise Useless(f"answered with {shown(kind) or 'no content type'}: check the base URL")
     return answer
 
 
@@ -156,8 +151,3 @@ def _broken_off(cause: httpx2.TransportError, limits: CompletionLimits) -> Inter
         return Useless(f"said nothing for {limits.silence_ms / 1000:g} s")
     how = "cannot be reached" if isinstance(cause, httpx2.ConnectError) else f"broke off ({type(cause).__name__})"
     return Interrupted(f"{how}: is it running, is the base URL right?")
-
-
-def _shown(text: str) -> str:
-    """An endpoint's words, made harmless and short."""
-    return printable(text[:SHOWN_CHARACTERS_MAX])

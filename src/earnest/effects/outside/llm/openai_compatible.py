@@ -3,19 +3,23 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, Self
 
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.outside.llm.api import Completion, CompletionLimits, Endpoint, Finish, Hear, Message, Native
-from earnest.effects.outside.llm.exchange import Declined, Interrupted, Useless
 from earnest.effects.outside.llm.forms import Form, request_of, simpler
-from earnest.effects.outside.llm.retrying import RETRIED_STATUSES, retry_after_ms, wait_ms
+from earnest.effects.outside.llm.reading import Declined, Interrupted, Useless
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 
 if TYPE_CHECKING:
     from earnest.effects.outside.llm.openai_client import OpenAiClient
 
+RETRIED_STATUSES: Final = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+FIRST_WAIT_MS: Final = 500
+WAIT_MS_MAX: Final = 8_000
+RETRY_AFTER_MS_MAX: Final = 86_400_000
 FORM_REFUSED: Final = frozenset({400, 404, 415, 422, 501})
 ADVICE: Final = {
     401: "check the API key",
@@ -42,7 +46,7 @@ class OpenAICompatible:
     """
 
     def __init__(self, endpoint: Endpoint, *, clock: Clock, chance: Chance, may_call: bool = True) -> None:
-        self._endpoint = endpoint
+        self.endpoint: Final = endpoint
         self._clock = clock
         self._chance = chance
         self._form = Form(calls=may_call)
@@ -51,11 +55,6 @@ class OpenAICompatible:
         self._keeps = False
         self._kept: OpenAiClient | None = None
         self._opening = asyncio.Lock()
-
-    @property
-    def endpoint(self) -> Endpoint:
-        """See `ChatModel`."""
-        return self._endpoint
 
     async def __aenter__(self) -> Self:
         self._keeps = True
@@ -99,7 +98,7 @@ class OpenAICompatible:
 
     async def _open(self) -> "OpenAiClient":
         try:
-            return await asyncio.to_thread(_open, self._endpoint)
+            return await asyncio.to_thread(_open, self.endpoint)
         except ImportError:
             raise Unavailable("the model client is not installed: install 'earnest[models]'") from None
         except Exception as error:  # an address that is none
@@ -123,12 +122,12 @@ class OpenAICompatible:
                     if less is not None:
                         continue
                 problem, again = _told(declined), declined.status in RETRIED_STATUSES
-                asked_ms = retry_after_ms(declined.retry_after, self._clock.now_ms())
+                asked_ms = _retry_after_ms(declined.retry_after, self._clock.now_ms())
             except (Interrupted, Useless) as failed:
                 problem, again = str(failed), isinstance(failed, Interrupted)
                 if asked.hear is not None:
                     asked.hear(None)
-            pause_ms = wait_ms(attempt, asked_ms, self._chance.fraction())
+            pause_ms = _wait_ms(attempt, asked_ms, self._chance.fraction())
             left_ms = (ends_ns - self._clock.ticks_ns()) // 1_000_000
             if not again or attempt >= limits.attempts or pause_ms >= left_ms:
                 self._fail(problem, retry_after_ms=asked_ms)
@@ -145,7 +144,7 @@ class OpenAICompatible:
         return replace(answer, calls=(), finish=Finish.OTHER)  # nobody offered anything to call
 
     def _fail(self, problem: str, *, retry_after_ms: int | None = None) -> NoReturn:
-        named = f"the model {self._endpoint.model} at {self._endpoint.base_url} {problem}"
+        named = f"the model {self.endpoint.model} at {self.endpoint.base_url} {problem}"
         raise Unavailable(named, retry_after_ms=retry_after_ms) from None
 
 
@@ -163,3 +162,29 @@ def _is_about_tools(declined: Declined, request: Mapping[str, object]) -> bool:
 def _told(declined: Declined) -> str:
     advice = ADVICE.get(declined.status, "its own log says more")
     return f"answered with status {declined.status}: {declined.complaint} ({advice})"
+
+
+def _retry_after_ms(header: str | None, now_ms: int) -> int | None:
+    """What `Retry-After` (RFC 9110 §10.2.3: seconds or a date) asks for; None if it says nothing usable."""
+    if header is None:
+        return None
+    text = header.strip()
+    try:
+        wait_ms = int(float(text) * 1000)
+    except (ValueError, OverflowError):
+        try:
+            wait_ms = int(parsedate_to_datetime(text).timestamp() * 1000) - now_ms
+        except (ValueError, OverflowError):
+            return None
+    return min(max(0, wait_ms), RETRY_AFTER_MS_MAX)
+
+
+def _wait_ms(attempt: int, asked_ms: int | None, fraction: float) -> int:
+    """The wait after failed attempt `attempt` (from 1): never less than asked for, doubling otherwise.
+
+    `fraction`, in [0, 1), spreads those who failed together.
+    """
+    doubled_ms = min(FIRST_WAIT_MS * 2 ** (attempt - 1), WAIT_MS_MAX)
+    if asked_ms is None:
+        return int(doubled_ms * (0.5 + fraction / 2))
+    return asked_ms + int(FIRST_WAIT_MS * fraction)

@@ -1,4 +1,4 @@
-"""An endpoint's answer, streamed as events or whole: bytes in, text and tokens out."""
+"""An endpoint's answer, streamed as events or whole: bytes in, text and tokens out; and how a request can fail."""
 
 import json
 from collections.abc import Iterable
@@ -6,20 +6,36 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from earnest.effects.outside.llm.api import Finish, Hear, NativeCall, TokenUsage
+from earnest.foundation.text import printable
 
 TOKENS_MAX: Final = 2**40
 CALLS_MAX: Final = 64
+SHOWN_CHARACTERS_MAX: Final = 200
 _END: Final = b"[DONE]"
 _DECODER: Final = json.JSONDecoder()
 """For the many events of a stream: `json.loads` looks at each for its encoding first."""
 
 
-class EndpointError(Exception):
-    """The endpoint broke off its answer with an error of its own, in its words."""
+class Declined(Exception):
+    """The endpoint answered with an error status. `retry_after` is the header of that name, as it came."""
+
+    def __init__(self, status: int, complaint: str, retry_after: str | None) -> None:
+        super().__init__(complaint)
+        self.status = status
+        self.complaint = complaint
+        self.retry_after = retry_after
+
+
+class Interrupted(Exception):
+    """The connection could not be made or ended too early: asking again may help."""
+
+
+class Useless(Exception):
+    """What came, or that nothing came, would be no better the next time."""
 
 
 class RawCompletion:
-    """An answer as far as it was received. What is no answer raises `EndpointError`, `ValueError` or `TypeError`."""
+    """An answer as far as it was received. What is no answer raises `Useless`, `ValueError` or `TypeError`."""
 
     def __init__(self, hear: Hear | None = None) -> None:
         self._hear = hear
@@ -80,7 +96,8 @@ class RawCompletion:
         """A chunk of a stream, or the whole: they differ in one name."""
         frame = _object(frame)
         if error := frame.get("error"):
-            raise EndpointError(str(error.get("message") if isinstance(error, dict) else error))
+            words = str(error.get("message") if isinstance(error, dict) else error)
+            raise Useless(f"broke off with an error: {shown(words)}")
         self.model = self.model or _text(frame.get("model"))
         if isinstance(usage := frame.get("usage"), dict):
             self.usage = _usage(usage)  # the newest count: where every chunk has one, they grow
@@ -123,6 +140,11 @@ def _joined(parts: Iterable[str]) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def shown(text: str) -> str:
+    """An endpoint's words, made harmless and short."""
+    return printable(text[:SHOWN_CHARACTERS_MAX])
 
 
 def complaint_of(body: bytes) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 import aiosmtplib
 
 from earnest.effects.ground.clock import Clock
-from earnest.effects.outside.mail.server import Security, SmtpServer, is_mail_address
+from earnest.effects.outside.mail.api import Security, SmtpServer, is_mail_address
 from earnest.foundation.canonical import digest_of
 from earnest.foundation.errors import Refused, Unavailable
 

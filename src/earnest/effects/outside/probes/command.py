@@ -6,7 +6,7 @@ It runs as the operator, outside any sandbox: no part of anybody's work reaches 
 import subprocess
 from typing import Final
 
-from earnest.effects.outside.probes.question import ProbeQuestion, Unknown
+from earnest.effects.outside.probes.api import ProbeQuestion, Unknown
 
 OUTPUT_BYTES_MAX: Final = 64 * 1024
 _NOT_RUN: Final = frozenset({126, 127})

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.outside.probes.question import ProbeQuestion, Unknown
+from earnest.effects.outside.probes.api import ProbeQuestion, Unknown
 
 AHEAD_S_MAX: Final = 60
 """How far a file's time may lie in the future: clocks of two machines differ a little."""

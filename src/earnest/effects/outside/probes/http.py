@@ -6,7 +6,7 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
-from earnest.effects.outside.probes.question import ProbeQuestion, Unknown
+from earnest.effects.outside.probes.api import ProbeQuestion, Unknown
 from earnest.foundation.canonical import JsonValue
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024

@@ -4,7 +4,7 @@ import imaplib
 import ssl
 from typing import Final
 
-from earnest.effects.outside.probes.question import ProbeQuestion, Unknown
+from earnest.effects.outside.probes.api import ProbeQuestion, Unknown
 
 TLS_PORT: Final = 993
 PLAIN_PORT: Final = 143

@@ -7,11 +7,11 @@ to its reader's memory stays there.
 import asyncio
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from earnest.effects.ground.clock import Clock
-from earnest.effects.ground.workers import answer_of
+from earnest.effects.ground.process import answer_of
 from earnest.effects.outside.probes.api import Reading, Value
 from earnest.effects.outside.probes.spec import ProbeSpec
 from earnest.foundation.canonical import JsonObject
@@ -27,14 +27,10 @@ class OperatorProbes:
 
     def __init__(self, specs: Mapping[str, ProbeSpec], clock: Clock, variables: Mapping[str, str] = os.environ) -> None:
         self._specs = dict(specs)
+        self.names: Final = self._specs.keys()
         self._clock = clock
         self._variables = variables
         self._slots = asyncio.Semaphore(PARALLEL)
-
-    @property
-    def names(self) -> Collection[str]:
-        """See `Probes`."""
-        return self._specs.keys()
 
     async def measure(self, name: str) -> Reading:
         """See `Probes`."""

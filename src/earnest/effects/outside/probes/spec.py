@@ -78,12 +78,12 @@ def _is_command(value: JsonValue) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(part, str) and "\0" not in part for part in value)
 
 
-def _is_http(value: JsonValue) -> bool:
-    return isinstance(value, str) and value.startswith(("http://", "https://"))
+def _begins_with(*beginnings: str) -> Callable[[JsonValue], bool]:
+    return lambda value: isinstance(value, str) and value.startswith(beginnings)
 
 
-def _is_database(value: JsonValue) -> bool:
-    return isinstance(value, str) and value.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://"))
+_HTTP: Final = _begins_with("http://", "https://")
+_DATABASE: Final = _begins_with("sqlite:///", "postgresql://", "postgresql+psycopg://")
 
 
 KINDS: Final[Mapping[str, Mapping[str, _Key]]] = {
@@ -94,12 +94,12 @@ KINDS: Final[Mapping[str, Mapping[str, _Key]]] = {
         "measure": _Key(type=str, valid=_is_one_of("exit_code", "stdout"), rule="must be exit_code or stdout"),
     },
     "http": {
-        "url": _Key(type=str, required=True, valid=_is_http, rule="must begin with http:// or https://"),
+        "url": _Key(type=str, required=True, valid=_HTTP, rule="must begin with http:// or https://"),
         "json": _Key(type=str),
         "token_variable": _Key(type=str),
     },
     "sql": {
-        "url": _Key(type=str, required=True, valid=_is_database, rule="must begin with sqlite:/// or postgresql://"),
+        "url": _Key(type=str, required=True, valid=_DATABASE, rule="must begin with sqlite:/// or postgresql://"),
         "query": _Key(type=str, required=True),
     },
     "imap": {

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from earnest.effects.outside.probes.question import ProbeQuestion, Unknown
+from earnest.effects.outside.probes.api import ProbeQuestion, Unknown
 
 SQLITE: Final = "sqlite:///"
-POSTGRESQL: Final = ("postgresql://", "postgresql+psycopg://")
 
 
 def measured(question: ProbeQuestion) -> bool | int | float | str | None:

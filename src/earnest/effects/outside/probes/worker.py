@@ -6,8 +6,7 @@ import sys
 from importlib import import_module
 from typing import Final
 
-from earnest.effects.outside.probes.api import Value
-from earnest.effects.outside.probes.question import ProbeQuestion, Unknown
+from earnest.effects.outside.probes.api import ProbeQuestion, Unknown, Value
 from earnest.effects.outside.probes.spec import KINDS
 
 MEMORY_BYTES: Final = 2 * 1024 * 1024 * 1024

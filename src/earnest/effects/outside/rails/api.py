@@ -42,11 +42,9 @@ class Rail(Protocol):
         Raises `Unavailable` where it is not known whether the order was taken: ask again. `FAILED` is for good, and
         means that nothing was sent.
         """
-        ...
 
     async def look(self, order: Order) -> RailAnswer:
         """What became of an order that was sent. Raises `Unavailable`."""
-        ...
 
 
 class ManualRail:

@@ -103,7 +103,7 @@ class Web:
         `Unavailable` where nobody answers in time.
         """
         limits = limits or FetchLimits()
-        visit = _Visit(self, limits, request or FetchRequest())
+        visit = _Visit(self, self._clock, limits, request or FetchRequest())
         try:
             async with asyncio.timeout(limits.deadline_ms / 1000):
                 return await asyncio.to_thread(visit.follow, url)
@@ -128,10 +128,6 @@ class Web:
             plain.close()
             raise
 
-    def now_ns(self) -> int:
-        """Ticks of the clock."""
-        return self._clock.ticks_ns()
-
     def _first(self, addresses: list[str], port: int, seconds: float) -> socket.socket:
         problem: OSError | None = None
         for each in addresses[:ADDRESSES_TRIED_MAX]:
@@ -145,11 +141,12 @@ class Web:
 class _Visit:
     """One fetch, in a thread of its own; `abort` ends it from outside."""
 
-    def __init__(self, web: Web, limits: FetchLimits, request: FetchRequest) -> None:
+    def __init__(self, web: Web, clock: Clock, limits: FetchLimits, request: FetchRequest) -> None:
         self._web = web
+        self._clock = clock
         self._limits = limits
         self._request = request
-        self._ends_ns = web.now_ns() + limits.deadline_ms * 1_000_000
+        self._ends_ns = clock.ticks_ns() + limits.deadline_ms * 1_000_000
         self._open: socket.socket | None = None
         self._aborted = False
 
@@ -228,7 +225,7 @@ class _Visit:
 
     def _patience_s(self) -> float:
         """How long the next step may take; also set on the connection."""
-        left_ms = (self._ends_ns - self._web.now_ns()) // 1_000_000
+        left_ms = (self._ends_ns - self._clock.ticks_ns()) // 1_000_000
         if left_ms <= 0 or self._aborted:
             raise TimeoutError
         seconds = min(left_ms, self._limits.silence_ms) / 1000

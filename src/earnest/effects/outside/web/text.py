@@ -8,7 +8,7 @@ from email.message import Message
 from importlib.util import find_spec
 from typing import Final
 
-from earnest.effects.ground.workers import answer_of
+from earnest.effects.ground.process import answer_of
 from earnest.effects.outside.web.fetching import FetchedPage
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable

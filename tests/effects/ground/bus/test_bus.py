@@ -1,4 +1,4 @@
-"""Does the bus in memory keep a bus's promises, and its own?"""
+"""Does the bus of one process keep a bus's promises, and its own?"""
 
 import asyncio
 import logging
@@ -6,31 +6,30 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from earnest.effects.ground.bus.api import Envelope, Subscription
-from earnest.effects.ground.bus.local import LocalBus
+from bus_promises import BusPromises, SamplePayload, asked, envelope, read
+from earnest.effects.ground.bus.api import Bus, Envelope, Subscription
 from earnest.foundation.errors import Broken
-from earnest.testing.bus_conformance import BusConformance, SamplePayload, asked, envelope, read
 
 
-class TestLocalBus(BusConformance):
+class TestBus(BusPromises):
     @pytest.fixture
-    def bus(self) -> LocalBus:
-        return LocalBus()
+    def bus(self) -> Bus:
+        return Bus()
 
 
 def test_publishing_from_another_thread_is_an_error() -> None:
-    bus = LocalBus()
+    bus = Bus()
     with ThreadPoolExecutor(1) as pool, pytest.raises(Broken, match="thread"):
         pool.submit(bus.publish, envelope(SamplePayload(number=1))).result()
 
 
 def test_a_queue_without_room_is_an_error() -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        LocalBus().subscribe("s", None, capacity=0)
+        Bus().subscribe("s", None, capacity=0)
 
 
 def test_a_flood_of_drops_is_logged_a_few_times(caplog: pytest.LogCaptureFixture) -> None:
-    bus = LocalBus()
+    bus = Bus()
     bus.subscribe("slow", None, capacity=1)
     with caplog.at_level(logging.WARNING):
         for payload in asked(range(1_001)):
@@ -43,7 +42,7 @@ def test_a_tap_that_raises_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     def fail(message: Envelope) -> None:
         raise RuntimeError("no")
 
-    bus = LocalBus()
+    bus = Bus()
     bus.tap("auditor", fail)
     bus.publish(envelope(SamplePayload(number=1)))
     assert "auditor" in caplog.text
@@ -53,7 +52,7 @@ async def test_an_interrupted_tap_does_not_keep_a_message_from_its_subscribers()
     def interrupt(message: Envelope) -> None:
         raise KeyboardInterrupt
 
-    bus = LocalBus()
+    bus = Bus()
     end = bus.tap("t", interrupt)
     inbox = bus.subscribe("s", [SamplePayload], capacity=9, inbox=True)
     with pytest.raises(KeyboardInterrupt):
@@ -64,7 +63,7 @@ async def test_an_interrupted_tap_does_not_keep_a_message_from_its_subscribers()
 
 
 async def test_a_subscription_has_one_reader_at_a_time() -> None:
-    subscription = LocalBus().subscribe("s", None, capacity=1)
+    subscription = Bus().subscribe("s", None, capacity=1)
     first = asyncio.create_task(read(subscription, 1))
     await asyncio.sleep(0)
     with pytest.raises(Broken, match="two tasks"):
@@ -73,7 +72,7 @@ async def test_a_subscription_has_one_reader_at_a_time() -> None:
 
 
 async def test_a_tap_may_subscribe_and_close_while_a_message_is_delivered() -> None:
-    bus = LocalBus()
+    bus = Bus()
     old = bus.subscribe("old", [SamplePayload], capacity=9)
     added: list[Subscription] = []
 

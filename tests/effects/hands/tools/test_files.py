@@ -9,8 +9,7 @@ from earnest.effects.hands.sandbox.api import Mount
 from earnest.effects.hands.sandbox.available import UnavailableSandbox
 from earnest.effects.hands.tools.api import Tool, ToolPlace
 from earnest.effects.hands.tools.apply_patch import ApplyPatch
-from earnest.effects.hands.tools.editing import Delete, EditFile, MoveFile
-from earnest.effects.hands.tools.read_file import ReadFile
+from earnest.effects.hands.tools.files import Delete, EditFile, MoveFile, ReadFile
 from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.foundation.canonical import JsonObject
 

@@ -1,17 +1,20 @@
-"""Tools that change files of the workspace in place: whole files, exact replacement, deletion, another name."""
+"""Tools that read and change files of the workspace: whole files, exact replacement, deletion, another name."""
 
 import asyncio
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Final
 
 from earnest.effects.ground.beneath import opened_beneath
-from earnest.effects.hands.tools.api import Leave, SingleTool, ToolPlace
+from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.arguments import (
     PATH_BYTES_MAX,
+    TEXT,
     normal_path,
+    object_schema,
     path_faults,
     text,
     text_faults,
@@ -22,14 +25,54 @@ from earnest.effects.hands.tools.record import RawResult, ToolCall
 from earnest.foundation.canonical import JsonObject
 
 TEXT_BYTES_MAX: Final = 1024 * 1024
+READ_BYTES_MAX: Final = 1024 * 1024
 WRITE_BYTES_MAX: Final = 8 * 1024 * 1024
 
 
-class Changing(SingleTool):
+class ReadFile(Tool):
+    """`read_file {path, from?, to?}`: a file of at most `READ_BYTES_MAX`, of the workspace or of an input, as it is.
+
+    With `from` or `to`, the first and last line, only these, each with its number.
+    """
+
+    name = "read_file"
+    version = "2"
+    reads_only = True
+    leave = Leave.NONE
+    purpose = "Read a text file, or some numbered lines of it."
+    args_schema = object_schema({"path": TEXT, "from": {"type": "integer"}, "to": {"type": "integer"}}, ("path",))
+
+    def args_faults(self, args: JsonObject) -> list[str]:
+        """See `Tool`."""
+        lines = {name: args[name] for name in ("from", "to") if name in args}
+        rest = {name: value for name, value in args.items() if name not in lines}
+        faults = text_faults(rest, {"path": PATH_BYTES_MAX}) or path_faults(text(rest, "path"))
+        wrong = [name for name, line in lines.items() if type(line) is not int or line < 1]
+        return faults + [f"{name} must be the number of a line, from 1" for name in wrong]
+
+    def target(self, args: JsonObject) -> str:
+        """The path, relative to /work."""
+        return normal_path(text(args, "path"))
+
+    async def run(self, call: ToolCall, place: ToolPlace) -> RawResult:
+        """See `Tool`."""
+        path = self.target(call.args)
+        raw = await asyncio.to_thread(_caught, lambda: _read(path, place), path)
+        if raw.failure is not None or not {"from", "to"} & call.args.keys():
+            return raw
+        first, last = call.args.get("from", 1), call.args.get("to", sys.maxsize)
+        assert isinstance(first, int)
+        assert isinstance(last, int)
+        lines = raw.stdout.splitlines(keepends=True)
+        if first > max(1, len(lines)):
+            return RawResult(failure=logical("no_such_line", f"{path} has {len(lines)} lines"))
+        numbers = range(first, min(last, len(lines)) + 1)
+        return RawResult(stdout=b"".join(b"%d\t%s" % (number, lines[number - 1]) for number in numbers))
+
+
+class Changing(Tool):
     """What these tools have in common. `_paths` are the arguments that name a path, the first of them the target."""
 
-    name = ""
-    version = "1"
     reads_only = False
     leave = Leave.NONE
     _sizes: ClassVar[dict[str, int]] = {}
@@ -78,10 +121,10 @@ class EditFile(Changing):
 
     name = "edit_file"
     purpose = "Replace a text that stands in a file exactly once."
-    args_schema: ClassVar[JsonObject] = {
-        **texts_schema(path="", old="", new="", all='"yes": wherever it stands'),
-        "required": ["path", "old", "new"],
-    }
+    args_schema = object_schema(
+        {"path": TEXT, "old": TEXT, "new": TEXT, "all": {**TEXT, "description": '"yes": wherever it stands'}},
+        ("path", "old", "new"),
+    )
     _sizes: ClassVar[dict[str, int]] = {"path": PATH_BYTES_MAX, "old": TEXT_BYTES_MAX, "new": TEXT_BYTES_MAX, "all": 3}
 
     def _act(self, args: JsonObject, folder: Path) -> RawResult:
@@ -133,10 +176,24 @@ class MoveFile(Changing):
         return RawResult(stdout=f"moved {path} to {to}".encode())
 
 
+def _read(path: str, place: ToolPlace) -> RawResult:
+    root, inner, _ = place.root_of(path)
+    data = _beginning(root, inner, READ_BYTES_MAX + 1)
+    if len(data) > READ_BYTES_MAX:
+        return RawResult(
+            failure=logical("too_large", f"{path}: over {READ_BYTES_MAX} bytes; read a part of it instead")
+        )
+    return RawResult(stdout=data)
+
+
+def _beginning(folder: Path, path: str, bytes_max: int) -> bytes:
+    with opened_beneath(folder, path, os.O_RDONLY) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
+        return file.read(bytes_max)
+
+
 def read_whole(folder: Path, path: str) -> bytes:
     """The file's bytes. Raises `OSError`, `EFBIG` for more than may be written."""
-    with opened_beneath(folder, path, os.O_RDONLY) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
-        data = file.read(WRITE_BYTES_MAX + 1)
+    data = _beginning(folder, path, WRITE_BYTES_MAX + 1)
     if len(data) > WRITE_BYTES_MAX:
         raise OSError(27, "File too large")
     return data

@@ -1,4 +1,4 @@
-"""MCP servers that are programs: spoken to in bounded lines, ended with all that they started."""
+"""What MCP servers are spoken to through, each within bounds: the lines of a program, or HTTP."""
 
 import asyncio
 import os
@@ -9,6 +9,7 @@ from typing import Final
 
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from httpx2 import AsyncByteStream, AsyncClient, AsyncHTTPTransport, ReadError, Request, Response, Timeout
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
@@ -17,6 +18,10 @@ from earnest.effects.hands.mcp.api import ServerSpec
 
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024
 GRACE_S: Final = 2
+ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024
+CONNECT_S: Final = 30
+SILENCE_S: Final = 3_600
+"""Until the call's own timeout; as long as a call may take."""
 INHERITED: Final = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
 """All that a server gets of our environment: keys of ours are none of its business."""
 
@@ -94,3 +99,37 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
+
+
+def bounded_client(spec: ServerSpec) -> AsyncClient:
+    """A client for this server alone: it sends the headers that the operator named, and follows no redirection."""
+    headers = {"Accept-Encoding": "identity"} | dict(spec.headers)
+    return AsyncClient(headers=headers, timeout=Timeout(CONNECT_S, read=SILENCE_S), transport=_Bounded())
+
+
+class _Bounded(AsyncHTTPTransport):
+    async def handle_async_request(self, request: Request) -> Response:
+        response = await super().handle_async_request(request)
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            await response.aclose()
+            raise ReadError("the answer came compressed, which was not asked for", request=request)
+        assert isinstance(response.stream, AsyncByteStream)
+        response.stream = _BoundedStream(response.stream, request)
+        return response
+
+
+class _BoundedStream(AsyncByteStream):
+    def __init__(self, stream: AsyncByteStream, request: Request) -> None:
+        self._stream = stream
+        self._request = request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = ANSWER_BYTES_MAX
+        async for part in self._stream:
+            left -= len(part)
+            if left < 0:
+                raise ReadError(f"the answer has more than {ANSWER_BYTES_MAX} bytes", request=self._request)
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

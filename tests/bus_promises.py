@@ -1,4 +1,4 @@
-"""The promises of a bus. Subclass `BusConformance` with a `bus` fixture; pytest runs the sentences below."""
+"""The promises of a bus. Subclass `BusPromises` with a `bus` fixture; pytest runs the sentences below."""
 
 import asyncio
 from collections.abc import Iterable
@@ -57,8 +57,8 @@ def asked(numbers: Iterable[int]) -> list[object]:
     return [SamplePayload(number=number) for number in numbers]
 
 
-class BusConformance:
-    """What every provider of `Bus` does."""
+class BusPromises:
+    """What a `Bus` does, whoever taps it."""
 
     async def test_messages_come_in_order_of_publication(self, bus: Bus) -> None:
         """Order."""

@@ -31,11 +31,3 @@ class ConfirmationAnswered:
     approved: bool
     by: str
     expires_at_ms: int
-
-
-class Nobody:
-    """Nobody is there to be asked, so nothing is confirmed (`engine.ports.Confirming`)."""
-
-    async def confirm(self, _key: str, asked: ConfirmationAsked) -> ConfirmationAnswered:
-        """No."""
-        return ConfirmationAnswered(action=asked.action, approved=False, by="nobody", expires_at_ms=asked.expires_at_ms)

@@ -40,10 +40,7 @@ class Dispatcher(Participant[DispatchState]):
 
     role = Role.DISPATCHER
     hears = (PlanReady, PlanDirective, SubTaskOutcome)
-
-    def fresh(self) -> DispatchState:
-        """Nothing to dispatch."""
-        return DispatchState()
+    fresh = DispatchState
 
     def hear(self, run: EngineRun, state: DispatchState, envelope: Envelope) -> Work | None:
         """Start a round, or go on with it."""

@@ -5,10 +5,9 @@ from typing import Final
 
 from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.gradient.trajectory import Trajectory
-from earnest.engine.messages import FinalResult, SubTaskEnding, SubTaskOutcome, UnmetCriterion
+from earnest.engine.messages import FinalResult, SubTaskEnding, UnmetCriterion
 from earnest.engine.sensing import STATUS, Seen, judged
 from earnest.engine.spending import usage_of
-from earnest.verification.verdict import CriterionVerdict
 
 NEXT_MOVES: Final[dict[AbandonCause, tuple[str, ...]]] = {
     AbandonCause.BUDGET: (
@@ -40,7 +39,7 @@ def final_result(seen: Seen, trajectory: Trajectory, detail: str, elapsed_ms: in
     decision = trajectory.end
     assert decision is not None
     last = trajectory.rounds[-1] if trajectory.rounds else None
-    done = tuple(outcome for outcome in _outcomes(seen) if outcome.status is SubTaskEnding.MATCHED)
+    done = tuple(outcome for outcome in seen.planned_outcomes if outcome.status is SubTaskEnding.MATCHED)
     names = {outcome.subtask_id for outcome in done}
     planned = seen.plan.subtasks if seen.plan else ()
     unmet = tuple(unmet_criteria(seen))
@@ -73,8 +72,8 @@ def _judged_only(seen: Seen, state: MacroState) -> str:
     """Of an accepted result: how many criteria rest on a model's word about what it read, and on nothing else."""
     if state is not MacroState.ACCEPT:
         return ""
-    texts, by_place = _texts(seen), _verdicts(seen)
-    count = len({texts[place] for place, verdict in by_place.items() if verdict.judged_only and place in texts})
+    texts = _texts(seen)
+    count = len({texts[place] for place, verdict in seen.verdicts.items() if verdict.judged_only and place in texts})
     return f" Judged only, neither checked nor measured: {count} of the criteria." if count else ""
 
 
@@ -87,19 +86,6 @@ def _texts(seen: Seen) -> dict[tuple[str | None, str], str]:
     return texts | {(None, c.id): c.text for c in plan.task_criteria}
 
 
-def _verdicts(seen: Seen) -> dict[tuple[str | None, str], CriterionVerdict]:
-    """By the same."""
-    of_subtasks = {(one.subtask_id, each.id): each for one in seen.outcomes.values() for each in one.verdicts}
-    return of_subtasks | {(None, verdict.id): verdict for verdict in seen.task_verdicts}
-
-
-def _outcomes(seen: Seen) -> Iterator[SubTaskOutcome]:
-    """In plan order."""
-    for subtask in seen.plan.subtasks if seen.plan else ():
-        if subtask.id in seen.outcomes:
-            yield seen.outcomes[subtask.id]
-
-
 def unmet_criteria(seen: Seen) -> Iterator[UnmetCriterion]:
     """Every required criterion of the round that is not met, with its reason."""
     if seen.plan is None:
@@ -108,7 +94,7 @@ def unmet_criteria(seen: Seen) -> Iterator[UnmetCriterion]:
     reasons: dict[tuple[str | None, str], str] = {
         (outcome.subtask_id, STATUS): outcome.failure_reason for outcome in seen.outcomes.values()
     }
-    reasons |= {place: verdict.reason for place, verdict in _verdicts(seen).items()}
+    reasons |= {place: verdict.reason for place, verdict in seen.verdicts.items()}
     for criterion in judged(seen):
         if not criterion.passed:
             key = (criterion.subtask, criterion.criterion)

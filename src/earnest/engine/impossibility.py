@@ -57,18 +57,6 @@ class Reality(Protocol):
         ...
 
 
-class Unbelieving:
-    """`Reality` for runs in which nobody claims anything."""
-
-    async def confirmed(self, _claim: ImpossibilityClaim, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
-        """Nothing is."""
-        return ""
-
-    async def lacking(self, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
-        """Nothing is."""
-        return ""
-
-
 def claim_of(value: JsonValue) -> ImpossibilityClaim | None:
     """The claim in an answer (`kind`, `name`, `because`, `record`), if there is one."""
     match value:

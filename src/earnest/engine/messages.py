@@ -1,4 +1,4 @@
-"""What roles say to each other about a task: the message types of a run (`engine.senders` says who may send them).
+"""What roles say to each other about a task: the message types of a run (`engine.codec` says who may send them).
 
 Payloads are frozen values that survive a round trip through JSON (`engine.codec`), because the messages of a run are
 kept as facts and a resumed run is replayed from them. Sources: seed artoo v0.8 (contracts of the roles), ADR 0003.

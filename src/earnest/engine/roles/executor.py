@@ -28,10 +28,7 @@ class ExecutorRole(Participant[ExecutorState]):
 
     role = Role.R3
     hears = (TaskSpec, SubTask, CorrectionSignal)
-
-    def fresh(self) -> ExecutorState:
-        """Nothing in work."""
-        return ExecutorState()
+    fresh = ExecutorState
 
     def hear(self, run: EngineRun, state: ExecutorState, envelope: Envelope) -> Work | None:
         """Work, or work again."""

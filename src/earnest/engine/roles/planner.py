@@ -54,10 +54,7 @@ class PlannerRole(Participant[PlannerState]):
 
     role = Role.R2
     hears = (TaskSpec, MemoryAnswered, SubTaskOutcome, PlanDirective, Remarked)
-
-    def fresh(self) -> PlannerState:
-        """Nothing is known yet."""
-        return PlannerState()
+    fresh = PlannerState
 
     def hear(self, run: EngineRun, state: PlannerState, envelope: Envelope) -> Work | None:
         """Fold; plan when there is something to plan on."""
@@ -109,11 +106,8 @@ class PlannerRole(Participant[PlannerState]):
             number += 1
             if context.round > 1 or run.agreeing is None or isinstance(answer, PlanningFailed):
                 return answer
-            run.effects_in_flight += 1
-            try:
+            with run.effect():
                 words = await run.agreeing.amendment(number, answer)
-            finally:
-                run.effects_in_flight -= 1
             if not words:
                 return answer
             context = replace(context, remarks=(*state.remarks, words), draft=answer)

@@ -68,10 +68,7 @@ class SolverRole(Participant[SolverState]):
         ExecutionResult,
         StopRequested,
     )
-
-    def fresh(self) -> SolverState:
-        """Nothing seen."""
-        return SolverState()
+    fresh = SolverState
 
     def hear(self, run: EngineRun, state: SolverState, envelope: Envelope) -> Work | None:
         """Fold what happens; decide at the end of a round. After the end nothing is heard any more."""
@@ -165,8 +162,7 @@ def _ending(payload: object, seen: Seen) -> tuple[AbandonCause, str] | None:
         case StopRequested(cause=cause, detail=detail):
             return cause, detail
         case ReplanRequest() | OutcomeSummary():
-            verdicts = (*(each for one in seen.outcomes.values() for each in one.verdicts), *seen.task_verdicts)
-            stuck = (verdict.reason for verdict in verdicts if verdict.required and verdict.cannot_run)
+            stuck = (one.reason for one in seen.verdicts.values() if one.required and one.cannot_run)
             return next(((AbandonCause.UNCLEAR, reason) for reason in stuck), None)
     return None
 

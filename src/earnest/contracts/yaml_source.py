@@ -5,7 +5,7 @@ promise must never see two promises.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import yaml
@@ -16,6 +16,10 @@ from earnest.foundation.errors import Diagnostic, Faulty
 
 SOURCE_BYTES_MAX: Final = 8 * 1024 * 1024
 DEPTH_MAX: Final = 32
+FORMATS: Final = {
+    "earnest-playbook-v1": "a playbook, which `earnest run` works",
+    "earnest-spec-v1": "a specification, by which `earnest verify` judges",
+}
 VALUES_MAX: Final = 500_000
 
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -48,8 +52,11 @@ _TAB: Final = re.compile(r"\btab\b|'\\t'")
 _RESOLVERS: Final = yaml.SafeLoader.yaml_implicit_resolvers
 
 
-def read_yaml(text: str | bytes, source: str) -> Node:
-    """The one document of `text`, UTF-8 of at most `SOURCE_BYTES_MAX`. Raises `Faulty` with everything found wrong."""
+def read_yaml(text: str | bytes, source: str, wanted: str = "") -> Node:
+    """The one document of `text`, UTF-8 of at most `SOURCE_BYTES_MAX`. Raises `Faulty` with everything found wrong.
+
+    Where one of `FORMATS` is `wanted`, a file of another one is refused in one line.
+    """
     data = _checked_bytes(text, source)
     builder = _Builder(source, yaml.parse(data, Loader=_Loader))
     try:
@@ -61,7 +68,16 @@ def read_yaml(text: str | bytes, source: str) -> Node:
         raise Faulty([Diagnostic(source=source, line=line, message=f"not YAML: {fault.reason}; remove them")]) from None
     if builder.faults:
         raise Faulty(builder.faults)
+    if wanted:
+        _refuse_other_format(node, source, wanted)
     return node
+
+
+def _refuse_other_format(root: Node, source: str, wanted: str) -> None:
+    given = root.value.get("format") if isinstance(root.value, Mapping) else None
+    if given is not None and given.value != wanted and isinstance(given.value, str) and given.value in FORMATS:
+        message = f"this is {FORMATS[given.value]}; here {FORMATS[wanted].partition(',')[0]} is wanted"
+        raise Faulty([Diagnostic(source=source, line=given.line, message=message)])
 
 
 def _meant(fault: yaml.MarkedYAMLError, text: str, source: str) -> Diagnostic:

@@ -1,7 +1,7 @@
 """What every role on the bus is: an inbox, a state per run, and an ear that never blocks."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from earnest.effects.ground.bus.api import Envelope, Subscription
@@ -18,8 +18,8 @@ class Participant(ABC, Generic[State]):
 
     role: ClassVar[Role]
     hears: ClassVar[tuple[type, ...]]
-    fresh: ClassVar[Callable[[], Any]]
-    """Makes the state of a run of which nothing was heard yet."""
+    fresh: ClassVar[type[Any]]
+    """The type of its state of a run, made before anything was heard of it."""
 
     def __init__(self, runs: Mapping[str, EngineRun]) -> None:
         self._runs = runs

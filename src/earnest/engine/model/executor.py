@@ -8,13 +8,10 @@ from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.impossibility import claim_of
 from earnest.engine.messages import CorrectionSignal, SubTask, SubTaskStatus
-from earnest.engine.model.calling import DONE_FORM, functions_of
+from earnest.engine.model.calling import DONE_FORM, ToolOffer, args_told, call_form, functions_of
 from earnest.engine.model.conversation import Exchange, ended, turns_of
-from earnest.engine.model.criterion_telling import told_criterion
-from earnest.engine.model.offers import ToolOffer, args_told, call_form
-from earnest.engine.model.picture_telling import picture_parts
-from earnest.engine.model.prompting import listed, persona_parts, prompt
-from earnest.engine.picture import Look, unseen
+from earnest.engine.model.prompting import closed, listed, persona_parts, prompt, told_criterion
+from earnest.engine.picture import Look, picture_parts, unseen
 from earnest.engine.ports import Assertion, GuardedTools, Question, RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.text import head_tail
@@ -43,7 +40,13 @@ class ModelExecutor:
         self._persona = persona
         self._calls_max = calls_max
         self._look = look
-        self._form = _answer(call_form(offers), calls_max)
+        self._form = closed(
+            {
+                "calls": {"type": "array", "items": call_form(offers), "maxItems": calls_max},
+                "done": {"anyOf": [{"type": "null"}, DONE_FORM]},
+                "impossible": {"type": ["object", "null"]},  # see `claim_of`
+            }
+        )
         self._functions = functions_of(offers)
         self._tried: dict[str, list[str]] = {}
 
@@ -114,23 +117,6 @@ class ModelExecutor:
             yield "You were sent back: your last work does not meet its criteria. The workspace is as you left it."
             yield from _list("what was wrong", [*correction.what_was_wrong, correction.what_to_do])
         yield from _list("tried before for this subtask, do not repeat what failed", tried[-TRIED_SHOWN_MAX:])
-
-
-def _answer(call: JsonObject, calls_max: int) -> JsonObject:
-    return {
-        "type": "object",
-        "properties": {
-            "calls": {"type": "array", "items": call, "maxItems": calls_max},
-            "done": {
-                "anyOf": [
-                    {"type": "null"},
-                    DONE_FORM,
-                ]
-            },
-            "impossible": {"type": ["object", "null"]},  # see `claim_of`
-        },
-        "additionalProperties": False,
-    }
 
 
 def _calls(answer: JsonObject) -> list[ToolCall]:

@@ -32,8 +32,7 @@ MEMBERS: Final = {
     AgentActionKind.EXECUTE_JOB: '"job_id" of an open job below; "claim_id": ""',
     AgentActionKind.PROPOSE_JOB: '"entry" and "redo_of" of an entry of the backlog below, exactly',
     AgentActionKind.REVIEW_JOB: '"claim_id" of work below; "approved": is every criterion met by what was handed '
-    "in, as far as "
-    'you can see; "reason": one sentence; "criteria": the ids of those that are not met, [] if approved',
+    'in, as far as you can see; "reason": one sentence; "criteria": the ids of those that are not met, [] if approved',
 }
 HINTS: Final = """Do not repeat what failed: look at the failures first. A review has the whole submission; judge it, \
 not what it says of itself. If you are not sure, ask."""

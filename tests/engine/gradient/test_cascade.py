@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from solver_cells import CELLS
 
 from earnest.engine.gradient.cascade import (
-    CELLS,
     AbandonCause,
     MacroState,
     RoundReading,

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from earnest.engine.gradient.cascade import CELLS, AbandonCause, MacroState
+from solver_cells import CELLS
+
+from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.gradient.constants import BOUNDS, SolverSignal
 
 PAGE = (Path(__file__).parents[3] / "docs" / "solver.md").read_text(encoding="utf-8")

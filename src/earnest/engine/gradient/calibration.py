@@ -7,7 +7,7 @@ have been decided on the same observations, and is silent about rounds that were
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from earnest.engine.gradient.cascade import MacroState, RoundReading, Trend, decide, deciding_gradient, trend_of
+from earnest.engine.gradient.cascade import MacroState, decide, reading_of
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.loss import CriterionState, JudgedCriterion, Loss, resource, weigh
 
@@ -67,20 +67,10 @@ def replay(run: RecordedRun, constants: Constants) -> Replay:
     worsening = 0
     for number, recorded in enumerate(run.rounds, start=1):
         loss = _loss(recorded, number, constants)
-        before = last or loss
-        quality_gradient, loss_gradient = loss.quality - before.quality, loss.total - before.total
-        trend = trend_of(deciding_gradient(quality_gradient, loss_gradient, constants), constants)
-        worsening = worsening + 1 if trend is Trend.WORSENING else 0
-        reading = RoundReading(
-            judged=(_stand_in(recorded),),
-            loss=loss,
-            quality_gradient=quality_gradient,
-            loss_gradient=loss_gradient,
-            worsening=worsening,
-            elapsed_ms=recorded.elapsed_ms,
-        )
+        judged = (_stand_in(recorded),)
+        reading = reading_of(judged, loss, recorded.elapsed_ms, constants, last=last, worsening=worsening)
         states.append(decide(reading, constants).state)
-        last = loss
+        last, worsening = loss, reading.worsening
         if states[-1].ends:
             break
     return Replay(run=run, states=tuple(states))

@@ -20,9 +20,8 @@ from earnest.engine.gradient.cascade import (
     RoundReading,
     SolverDecision,
     Trend,
-    Urgency,
     decide,
-    deciding_gradient,
+    reading_of,
     stop,
     trend_of,
 )
@@ -142,10 +141,7 @@ def halt(trajectory: Trajectory, cause: AbandonCause) -> Trajectory:
 
 def answered(reply: str) -> Trajectory:
     """The trajectory of words that are no task: they are answered, and nothing is planned."""
-    end = SolverDecision(
-        state=MacroState.ACCEPT, cause=None, urgency=Urgency.NORMAL, law2=False, cell=0, rationale=reply
-    )
-    return Trajectory(end=end)
+    return Trajectory(end=SolverDecision(state=MacroState.ACCEPT, rationale=reply))
 
 
 def _read(trajectory: Trajectory, observation: Observation, constants: Constants) -> RoundReading:
@@ -156,18 +152,8 @@ def _read(trajectory: Trajectory, observation: Observation, constants: Constants
         elapsed_ms=observation.elapsed_ms,
         constants=constants,
     )
-    last = trajectory.rounds[-1].loss if trajectory.rounds else loss
-    quality_gradient, loss_gradient = loss.quality - last.quality, loss.total - last.total
-    gradient = deciding_gradient(quality_gradient, loss_gradient, constants)
-    worse = trend_of(gradient, constants) is Trend.WORSENING
-    return RoundReading(
-        judged=judged,
-        loss=loss,
-        quality_gradient=quality_gradient,
-        loss_gradient=loss_gradient,
-        worsening=trajectory.worsening + 1 if worse else 0,
-        elapsed_ms=observation.elapsed_ms,
-    )
+    last = trajectory.rounds[-1].loss if trajectory.rounds else None
+    return reading_of(judged, loss, observation.elapsed_ms, constants, last=last, worsening=trajectory.worsening)
 
 
 def _directive(state: MacroState, observation: Observation, new: Blocked, blocked: Blocked) -> Directive:

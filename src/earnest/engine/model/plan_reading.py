@@ -87,7 +87,7 @@ class PlanReader:
     context: PlanningContext
     first_number: int
     check_faults: CheckFaults
-    standing: tuple[Criterion, ...] = ()
+    standing: Sequence[Criterion] = ()
     """The user's own criteria of the task: no plan is without them."""
 
     def plan(self, answer: JsonObject) -> PlanReady:

@@ -66,7 +66,7 @@ class ModelPlanner:
     check_faults: CheckFaults
     persona: str = ""
     look: Look = unseen
-    standing: tuple[Criterion, ...] = ()
+    standing: Sequence[Criterion] = ()
     _named: int = field(default=0, init=False)
     _sent_back_in: tuple[int, int] = field(default=(0, 0), init=False)
 

@@ -98,7 +98,8 @@ class NodeReader:
         if node is None:
             return default
         if not isinstance(node.value, str):
-            self.fault(node, f"must be text, not {_kind(node)}{_quote_hint(node)}")
+            hint = ": put it in quotes" if isinstance(node.value, bool | int | float) else ""
+            self.fault(node, f"must be text, not {_kind(node)}{hint}")
         elif not empty and not node.value.strip():
             self.fault(node, "must not be empty")
         elif len(node.value) > at_most:
@@ -180,7 +181,3 @@ def _kind(node: Node) -> str:
             return "a mapping"
         case _:
             return "a list"
-
-
-def _quote_hint(node: Node) -> str:
-    return ": put it in quotes" if isinstance(node.value, bool | int | float) else ""

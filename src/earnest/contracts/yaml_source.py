@@ -162,7 +162,8 @@ class _Builder:
             key = self._node(event, path, depth + 1).value
             named = key if isinstance(key, str) else ""
             child = self._node(next(self._events), below(path, named), depth + 1)
-            if not isinstance(key, str) or _is_merge(event):
+            is_merge = isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value == "<<"
+            if not isinstance(key, str) or is_merge:
                 self._fault(at, "a key must be text: put it in quotes")
             elif key in values:
                 self._fault(at, f"the key {key!r} is already on line {key_lines[key]}")
@@ -205,10 +206,6 @@ class _Builder:
 
 def _line(event: yaml.Event) -> int:
     return event.start_mark.line + 1 if event.start_mark else 0
-
-
-def _is_merge(event: yaml.Event) -> bool:
-    return isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value == "<<"
 
 
 def _kind(text: str) -> str:

@@ -43,10 +43,12 @@ def final_result(seen: Seen, trajectory: Trajectory, detail: str, elapsed_ms: in
     names = {outcome.subtask_id for outcome in done}
     planned = seen.plan.subtasks if seen.plan else ()
     unmet = tuple(unmet_criteria(seen))
+    told = f"{decision.rationale} ({detail})" if detail else decision.rationale
+    progress = f" {len(done)} of {len(planned)} subtasks done." if planned else ""
     return FinalResult(
         directive=decision.state,
         cause=decision.cause,
-        summary=_summary(decision.rationale, detail, len(done), len(planned)) + _judged_only(seen, decision.state),
+        summary=f"{told}{progress}{_judged_only(seen, decision.state)}",
         output="\n\n".join(f"[{outcome.subtask_id}]\n{outcome.output}" for outcome in done if outcome.output),
         loss=last.loss if last else None,
         gradient=last.quality_gradient if last else 0.0,
@@ -61,11 +63,6 @@ def final_result(seen: Seen, trajectory: Trajectory, detail: str, elapsed_ms: in
         elapsed_ms=elapsed_ms,
         usage=usage_of(seen.answers, seen.sequences),
     )
-
-
-def _summary(rationale: str, detail: str, done: int, planned: int) -> str:
-    told = f"{rationale} ({detail})" if detail else rationale
-    return f"{told} {done} of {planned} subtasks done." if planned else told
 
 
 def _judged_only(seen: Seen, state: MacroState) -> str:

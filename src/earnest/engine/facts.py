@@ -25,17 +25,14 @@ LEAVE_SAID: Final = "confirmation.said"
 
 MESSAGES: Final = (MESSAGE, MEGRAM, RECALLED)
 """Megrams and recalls are messages like any other; their own kinds let memory find them."""
+_KINDS: Final = {MegramEmitted: MEGRAM, MemoryRecalled: RECALLED}
 
 
 def message_fact(envelope: Envelope) -> Fact:
     """The fact that keeps a message."""
     payload = envelope.payload
     return Fact(
-        kind=MEGRAM
-        if isinstance(payload, MegramEmitted)
-        else RECALLED
-        if isinstance(payload, MemoryRecalled)
-        else MESSAGE,
+        kind=_KINDS.get(type(payload), MESSAGE),
         subject=envelope.run_id,
         at_ms=envelope.at_ms,
         body={

@@ -1,8 +1,8 @@
 """What the engine needs from outside, as protocols: the runtime fills them, the engine reaches for nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.ground.bus.api import Envelope
@@ -98,12 +98,8 @@ class RoleModel(Protocol):
         ...
 
 
-class LastWords(Protocol):
-    """What a model may add to the words of an abandoned run; R7 itself has no other mind."""
-
-    async def __call__(self, result: FinalResult, model: RoleModel, /) -> FinalResult:
-        """The result, of which nothing but words differs. Soon: a user waits for it."""
-        ...
+LastWords: TypeAlias = Callable[[FinalResult, RoleModel], Awaitable[FinalResult]]
+"""What a model may add to the words of an abandoned run, and nothing else; soon, for a user waits. R7's only mind."""
 
 
 class BudgetSpent(EarnestError):

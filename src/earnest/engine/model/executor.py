@@ -59,7 +59,8 @@ class ModelExecutor:
         raises ends the execution.
         """
         tried = self._tried.setdefault(order.subtask.id, [])
-        parts = [*self._order_parts(order, correction, tried), *picture_parts(await self._look()), self._begin]
+        parts = [*self._order_parts(order, correction, tried), *picture_parts(await self._look())]
+        parts.append(f"You may make {self._calls_max} calls. Begin.")
         exchanges: list[Exchange] = []
         left, idle = self._calls_max, 0
         while idle <= IDLE_ANSWERS_MAX:
@@ -71,7 +72,8 @@ class ModelExecutor:
             records: list[ToolRecord] = []
             for call in calls[:left]:
                 records.append(await tools.call(call))
-                tried.append(_in_short(records[-1]))
+                args = head_tail(canonical_text(records[-1].args), ARGS_CHARACTERS_MAX)
+                tried.append(f"{records[-1].tool} {args} {ended(records[-1])}")
                 if not records[-1].ok:
                     break
             first, left = self._calls_max - left + 1, left - len(records)
@@ -94,10 +96,6 @@ class ModelExecutor:
         turns = turns_of(exchanges, calls=True)
         return replace(question, native=rules.native(self._functions, opening, *turns))
 
-    @property
-    def _begin(self) -> str:
-        return f"You may make {self._calls_max} calls. Begin."
-
     def _order_parts(
         self, order: SubTask, correction: CorrectionSignal | None, tried: Sequence[str]
     ) -> Iterator[str | Data]:
@@ -109,7 +107,7 @@ class ModelExecutor:
         yield from _list("criteria", list(map(told_criterion, subtask.criteria)))
         for prior in order.prior_outputs[-PRIOR_OUTPUTS_MAX:]:
             yield Data(name=f"output of {prior.subtask_id}, which was done before", text=prior.output)
-        yield from _list(TOOLS, [_offered(offer) for offer in self._offers])
+        yield from _list(TOOLS, [f"{one.name} {args_told(one.args)}: {one.purpose}" for one in self._offers])
         blocked = [f"the tool {tool}" for tool in order.blocked_tools]
         blocked += [f"{target.tool} on {target.target}" for target in order.blocked_targets]
         yield from _list("forbidden, such calls are refused", blocked)
@@ -161,15 +159,6 @@ def _remarks(
     if not calls:
         yield 'Give "calls", or "done" to end.'
     yield f"You may make {left} more calls." if left else 'No call is left: give "done" alone.'
-
-
-def _in_short(record: ToolRecord) -> str:
-    return f"{record.tool} {head_tail(canonical_text(record.args), ARGS_CHARACTERS_MAX)} {ended(record)}"
-
-
-def _offered(offer: ToolOffer) -> str:
-    """`read_file {path, from?, to?}: …`; arguments that say more than their names are shown as their schema."""
-    return f"{offer.name} {args_told(offer.args)}: {offer.purpose}"
 
 
 def _list(name: str, items: Sequence[str]) -> Iterator[Data]:

@@ -42,7 +42,7 @@ _WHOLE: Final = 1_000_000
 """Of data whose parts are bounded one by one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ModelJudge:
     """The mind of R4a and of R4b for criteria without a check. `today` is the ISO date on which the run began."""
 

@@ -92,7 +92,8 @@ def _spec(answer: JsonObject, request: TaskRequested) -> TaskSpec:
     """What the model left out or got wrong is taken from the request itself."""
     raw = request.raw_input
     reply = _text(answer.get("reply"))
-    if answer.get("kind") == SMALL_TALK and _is_small_talk(raw, reply):
+    is_small = 0 < len(reply) <= REPLY_CHARACTERS_MAX and len(raw) <= SMALL_TALK_CHARACTERS_MAX
+    if answer.get("kind") == SMALL_TALK and is_small:
         return TaskSpec(task_class=SMALL_TALK, intent=head_tail(raw), raw_input=raw, reply=reply)
     return TaskSpec(
         task_class=task_class_of(_text(answer.get("task_class")), raw),
@@ -122,10 +123,6 @@ def task_class_of(proposed: str, request: str) -> str:
         return slug
     folded = " ".join(request.casefold().split()).encode(errors="backslashreplace")
     return f"task_{digest_bytes(folded).removeprefix('sha256:')[:8]}"
-
-
-def _is_small_talk(request: str, reply: str) -> bool:
-    return 0 < len(reply) <= REPLY_CHARACTERS_MAX and len(request) <= SMALL_TALK_CHARACTERS_MAX
 
 
 def _instant(text: str) -> str | None:

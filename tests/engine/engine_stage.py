@@ -16,16 +16,15 @@ from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.engine.codec import SENDERS, decode, encode
-from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.impossibility import ImpossibilityClaim
-from earnest.engine.messages import Budget, FinalResult, Role, TaskRequested
+from earnest.engine.memory_messages import Recollection
+from earnest.engine.messages import Budget, ConfirmationAnswered, ConfirmationAsked, FinalResult, Role, TaskRequested
 from earnest.engine.participant import Participant
 from earnest.engine.playbook import NoModels, PlaybookExecutor, PlaybookPerceiver, PlaybookPlanner
 from earnest.engine.ports import Confirming, Executor, Perceiver, Planner, RoleModel
 from earnest.engine.post import Outbox, Pause
-from earnest.engine.recollection import Recollection
 from earnest.engine.run import EngineRun, RunLimits
 from earnest.foundation.failures import FailureClass
 from earnest.memory.megram import Tag

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from earnest.contracts.playbook import Approach
+from earnest.engine.memory_messages import Recollection, Rule
 from earnest.engine.messages import PlannedSubTask, PlanReady
-from earnest.engine.recollection import Recollection, Rule
 from earnest.engine.roles.planner import MEMORY_HEAD, MEMORY_LINE_CHARACTERS_MAX, MEMORY_LINES_MAX, with_memory
 from earnest.memory.megram import approach_tag, intent_tag, tool_tag
 from earnest.memory.potential import Potentials

@@ -16,14 +16,16 @@ from earnest.engine.gradient.trajectory import Observation
 from earnest.engine.memory_messages import (
     FeedbackGiven,
     ForgetRequested,
+    MegramEmitted,
     MegramWithdrawn,
     MemoryRecalled,
+    Recollection,
     RememberRequested,
+    Rule,
 )
-from earnest.engine.messages import MegramEmitted, PlanningFailed, PlanReady, Role, TaskSpec
+from earnest.engine.messages import PlanningFailed, PlanReady, Role, TaskSpec
 from earnest.engine.playbook import PlaybookPlanner
 from earnest.engine.ports import PlanningContext, RoleModel
-from earnest.engine.recollection import Recollection, Rule
 from earnest.engine.remembering import SESSION, answer, dissonances, preferring
 from earnest.foundation.failures import FailureClass
 from earnest.memory.megram import NOTES, RECALL_MAX, Level, Tag, approach_tag, intent_tag

@@ -12,15 +12,14 @@ from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord
 from earnest.effects.hands.tools.toolbox import Toolbox
-from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.impossibility import ImpossibilityClaim
-from earnest.engine.messages import Budget, FinalResult, TaskRequested
+from earnest.engine.memory_messages import Recollection
+from earnest.engine.messages import Budget, ConfirmationAnswered, ConfirmationAsked, FinalResult, TaskRequested
 from earnest.engine.playbook import NoModels, PlaybookExecutor, PlaybookPerceiver, PlaybookPlanner
 from earnest.engine.ports import Executor, Planner, RoleModel
 from earnest.engine.post import Outbox
-from earnest.engine.recollection import Recollection
 from earnest.engine.run import EngineRun
 from earnest.memory.megram import Tag
 from earnest.verification.verdict import Answer, CriterionVerdict

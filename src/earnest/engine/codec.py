@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from earnest.engine import confirming, memory_messages, messages, model_messages
+from earnest.engine import memory_messages, messages, model_messages
 from earnest.engine.messages import Role
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken
@@ -17,8 +17,8 @@ SENDERS: Final[Mapping[type, frozenset[Role]]] = MappingProxyType(
     {
         messages.TaskRequested: frozenset({Role.USER}),
         messages.TaskSpec: frozenset({Role.R1}),
-        messages.MemoryAsked: frozenset({Role.R2}),
-        messages.MemoryAnswered: frozenset({Role.R5}),
+        memory_messages.MemoryAsked: frozenset({Role.R2}),
+        memory_messages.MemoryAnswered: frozenset({Role.R5}),
         messages.PlanReady: frozenset({Role.R2}),
         messages.PlanningFailed: frozenset({Role.R2}),
         messages.GroupStarted: frozenset({Role.DISPATCHER}),
@@ -31,15 +31,15 @@ SENDERS: Final[Mapping[type, frozenset[Role]]] = MappingProxyType(
         messages.ReplanRequest: frozenset({Role.R4B}),
         messages.OutcomeSummary: frozenset({Role.R4B}),
         messages.PlanDirective: frozenset({Role.R7}),
-        messages.MegramEmitted: frozenset({Role.R7}),
+        memory_messages.MegramEmitted: frozenset({Role.R7}),
         messages.FinalResult: frozenset({Role.R7}),
         messages.StopRequested: frozenset({Role.USER, Role.WATCHDOG, Role.RUNTIME}),
         messages.Remarked: frozenset({Role.USER}),
         messages.RunResumed: frozenset({Role.RUNTIME}),
         model_messages.ModelAsked: MODEL_ROLES,
         model_messages.ModelAnswered: MODEL_ROLES,
-        confirming.ConfirmationAsked: frozenset({Role.R3}),
-        confirming.ConfirmationAnswered: frozenset({Role.USER}),
+        messages.ConfirmationAsked: frozenset({Role.R3}),
+        messages.ConfirmationAnswered: frozenset({Role.USER}),
         memory_messages.RememberRequested: frozenset({Role.USER}),
         memory_messages.ForgetRequested: frozenset({Role.USER}),
         memory_messages.FeedbackGiven: frozenset({Role.RUNTIME}),

@@ -4,8 +4,7 @@ from typing import Final
 
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.codec import decode, encode
-from earnest.engine.memory_messages import MemoryRecalled
-from earnest.engine.messages import MegramEmitted
+from earnest.engine.memory_messages import MegramEmitted, MemoryRecalled
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact
@@ -25,14 +24,17 @@ LEAVE_SAID: Final = "confirmation.said"
 
 MESSAGES: Final = (MESSAGE, MEGRAM, RECALLED)
 """Megrams and recalls are messages like any other; their own kinds let memory find them."""
-_KINDS: Final = {MegramEmitted: MEGRAM, MemoryRecalled: RECALLED}
 
 
 def message_fact(envelope: Envelope) -> Fact:
     """The fact that keeps a message."""
     payload = envelope.payload
     return Fact(
-        kind=_KINDS.get(type(payload), MESSAGE),
+        kind=MEGRAM
+        if isinstance(payload, MegramEmitted)
+        else RECALLED
+        if isinstance(payload, MemoryRecalled)
+        else MESSAGE,
         subject=envelope.run_id,
         at_ms=envelope.at_ms,
         body={

@@ -11,6 +11,7 @@ from typing import Final
 from earnest.contracts.playbook import Approach, Playbook, Subtask
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.gradient.blocking import TriedApproach
+from earnest.engine.memory_messages import Recollection
 from earnest.engine.messages import (
     Alternatives,
     CorrectionSignal,
@@ -25,7 +26,6 @@ from earnest.engine.messages import (
 from earnest.engine.model_messages import ModelAnswered, ModelTurn
 from earnest.engine.plan_rules import blocking_faults, planned_calls, tool_call, way_of
 from earnest.engine.ports import Assertion, GuardedTools, Hands, ModelReply, PlanningContext, Question, RoleModel
-from earnest.engine.recollection import Recollection
 from earnest.foundation.errors import Broken
 from earnest.memory.megram import Tag, approach_tag
 from earnest.memory.potential import Advice, Potentials

@@ -9,9 +9,11 @@ from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.outside.llm.api import Message, Native
-from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.impossibility import ImpossibilityClaim
+from earnest.engine.memory_messages import Recollection
 from earnest.engine.messages import (
+    ConfirmationAnswered,
+    ConfirmationAsked,
     CorrectionSignal,
     FinalResult,
     PlanDirective,
@@ -23,7 +25,6 @@ from earnest.engine.messages import (
     TaskSpec,
 )
 from earnest.engine.model_messages import ModelAnswered, ModelTurn
-from earnest.engine.recollection import Recollection
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError
 from earnest.memory.megram import Tag

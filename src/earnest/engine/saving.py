@@ -20,9 +20,8 @@ from earnest.contracts.playbook import (
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.hands.tools.shell_words import Unbalanced, Word, scan
 from earnest.effects.hands.workspace.tree import EntryKind
-from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.gradient.cascade import MacroState
-from earnest.engine.messages import FinalResult, PlannedSubTask, TaskRequested, TaskSpec
+from earnest.engine.messages import ConfirmationAsked, FinalResult, PlannedSubTask, TaskRequested, TaskSpec
 from earnest.engine.pinning import Today, pattern_of
 from earnest.engine.sensing import Seen
 from earnest.foundation.canonical import canonical_text

@@ -18,6 +18,7 @@ from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.impossibility import ImpossibilityClaim
+from earnest.engine.memory_messages import Recollection
 from earnest.engine.messages import (
     Budget,
     CorrectionSignal,
@@ -37,7 +38,6 @@ from earnest.engine.model.judge import Measure, ModelJudge
 from earnest.engine.model_messages import ModelAnswered, ModelTurn
 from earnest.engine.ports import Assertion, GuardedTools, ModelReply, PlanningContext, Question, RoleModel
 from earnest.engine.post import Outbox
-from earnest.engine.recollection import Recollection
 from earnest.engine.run import EngineRun
 from earnest.foundation.canonical import JsonObject
 from earnest.memory.megram import Tag

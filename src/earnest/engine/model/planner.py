@@ -10,13 +10,13 @@ from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.gradient.cascade import MacroState, Urgency
 from earnest.engine.gradient.lessons import SUMMARY
 from earnest.engine.impossibility import ImpossibilityClaim, claim_of
+from earnest.engine.memory_messages import Recollection, Rule
 from earnest.engine.messages import Alternatives, PlanDirective, PlannedSubTask, PlanningFailed, PlanReady, TaskSpec
 from earnest.engine.model.calling import ToolOffer
 from earnest.engine.model.plan_reading import PLAN_SCHEMA, PlanReader, named_rules
 from earnest.engine.model.prompting import listed, persona_parts, prompt, said, told_criterion
 from earnest.engine.picture import Look, Picture, picture_parts, unseen
 from earnest.engine.ports import PlanningContext, RoleModel, Unanswered
-from earnest.engine.recollection import Recollection, Rule
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Faulty
 from earnest.foundation.text import printable

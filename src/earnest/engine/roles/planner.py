@@ -9,9 +9,8 @@ from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.asking import Asking
 from earnest.engine.gradient.cascade import Urgency
 from earnest.engine.impossibility import ImpossibilityClaim
+from earnest.engine.memory_messages import MemoryAnswered, MemoryAsked, Recollection
 from earnest.engine.messages import (
-    MemoryAnswered,
-    MemoryAsked,
     PlanDirective,
     PlannedSubTask,
     PlanningFailed,
@@ -25,7 +24,6 @@ from earnest.engine.messages import (
 from earnest.engine.participant import Participant, Work
 from earnest.engine.plan_rules import plan_faults
 from earnest.engine.ports import PlanningContext
-from earnest.engine.recollection import Recollection
 from earnest.engine.run import EngineRun
 from earnest.foundation.text import printable
 from earnest.memory.megram import approach_tag

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from earnest.effects.ground.bus.api import Envelope
-from earnest.engine.memory_messages import MemoryRecalled
-from earnest.engine.messages import MemoryAnswered, MemoryAsked, PlanReady, Role
+from earnest.engine.memory_messages import MemoryAnswered, MemoryAsked, MemoryRecalled
+from earnest.engine.messages import PlanReady, Role
 from earnest.engine.participant import Participant, Work
 from earnest.engine.ports import Recall
 from earnest.engine.run import EngineRun

@@ -8,11 +8,10 @@ from earnest.engine.ending import final_result, unmet_criteria
 from earnest.engine.gradient.cascade import AbandonCause
 from earnest.engine.gradient.lessons import lessons
 from earnest.engine.gradient.trajectory import Observation, Round, Trajectory, answered, halt, observe
+from earnest.engine.memory_messages import MegramEmitted, MemoryAnswered
 from earnest.engine.messages import (
     ExecutionResult,
     FinalResult,
-    MegramEmitted,
-    MemoryAnswered,
     OutcomeSummary,
     PlanDirective,
     PlanningFailed,

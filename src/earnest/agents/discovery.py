@@ -163,7 +163,11 @@ class Discovery:
 
     async def _made_of(self, result: SearchResult) -> Discovered:
         """A job made of one page. Raises `Refused`, `Unavailable`."""
-        allowed = tuple(host for host in self.settings.allowlist if _meet(host, self.source.hosts))
+        allowed = tuple(  # what both the operator and the source name: one lies within the other
+            host
+            for host in self.settings.allowlist
+            if is_within(host, self.source.hosts) or any(is_within(one, [host]) for one in self.source.hosts)
+        )
         page = await self.web.fetch(result.url, limits=FetchLimits(body_bytes=PAGE_BYTES_MAX, hosts=allowed))
         if page.status != OK:
             raise Unavailable(f"it answered {page.status}")
@@ -281,8 +285,3 @@ def _question(source: JobSource, result: SearchResult, text: str) -> list[Messag
     page = Data(name="page", text=text, characters_max=PAGE_CHARACTERS_MAX)
     found = Data(name="result", text=f"{result.title}\n{result.snippet}")
     return [rules, told(f"An offer on {source.name}, as the search engine shows it, and its page.", found, page)]
-
-
-def _meet(host: str, hosts: Sequence[str]) -> bool:
-    """One lies within the other: what both the operator and the source name."""
-    return is_within(host, hosts) or any(is_within(one, [host]) for one in hosts)

@@ -43,11 +43,9 @@ class JobHands(Protocol):
 
     def can(self, job: Job) -> bool:
         """Is there a way to do such a job?"""
-        ...
 
     async def work(self, order: WorkOrder) -> WorkReport:
         """Do it. Raises `WorkFailed`. Cancelled or killed, it may be asked again for the same."""
-        ...
 
 
 class Mind(Protocol):
@@ -55,7 +53,6 @@ class Mind(Protocol):
 
     async def choose(self, messages: Sequence[Message], form: JsonObject) -> JsonObject:
         """One call; an object of this form. Raises `Unavailable` where no model, or no such object, answers."""
-        ...
 
 
 class Scout(Protocol):
@@ -63,11 +60,9 @@ class Scout(Protocol):
 
     def searches(self) -> list[str]:
         """What could be searched for now."""
-        ...
 
     async def look(self, search: str) -> str:
         """Search, and make at most one entry of the backlog of it; what came of it, in words. Raises `Unavailable`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,4 +82,3 @@ class Teacher(Protocol):
 
     async def feedback(self, feedback: VerdictFeedback) -> None:
         """Tell it of a verdict; the same one again changes nothing."""
-        ...

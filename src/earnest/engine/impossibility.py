@@ -50,11 +50,9 @@ class Reality(Protocol):
 
         `needs` are what the request takes as given, `criteria` those that must hold together.
         """
-        ...
 
     async def lacking(self, needs: Sequence[str], criteria: Sequence[Criterion]) -> str:
         """Which of `needs` is nowhere, in words; empty if none is. What a check of `criteria` names is to be made."""
-        ...
 
 
 def claim_of(value: JsonValue) -> ImpossibilityClaim | None:

@@ -88,7 +88,6 @@ class Models(Protocol):
 
         Raises `BudgetSpent` before the call that would pass a bound.
         """
-        ...
 
 
 class RoleModel(Protocol):
@@ -96,7 +95,6 @@ class RoleModel(Protocol):
 
     async def ask(self, question: Question) -> JsonObject:
         """A value of the question's schema. Raises `Unanswered`."""
-        ...
 
 
 LastWords: TypeAlias = Callable[[FinalResult, RoleModel], Awaitable[FinalResult]]
@@ -112,23 +110,18 @@ class Hands(Protocol):
 
     def faults(self, call: ToolCall) -> Sequence[str]:
         """What is wrong with the call's tool or arguments; empty if nothing."""
-        ...
 
     def tool_ids(self, call: ToolCall) -> frozenset[str]:
         """The identities that `blocked_tools` speaks of."""
-        ...
 
     def target(self, call: ToolCall) -> str:
         """What `blocked_targets` speaks of."""
-        ...
 
     def digest(self, call: ToolCall) -> str:
         """Equal for the same action: tool, version, canonical arguments, reach."""
-        ...
 
     def refused(self, call: ToolCall, failure: ToolFailure) -> ToolRecord:
         """The record of a call that is not performed."""
-        ...
 
     async def call(self, key: str, call: ToolCall, look: str | None = None) -> ToolRecord:
         """Perform the call once, whatever crashes. `key` names it within the run.
@@ -138,14 +131,12 @@ class Hands(Protocol):
         Raises `NeedsConfirmation` for what was neither granted nor confirmed, `EffectUnknown` for what a crash left
         open, `GivenUp` where that is a person's answer, and `OSError` or `Broken` where our own side failed.
         """
-        ...
 
     async def revert(self, key: str, call_prefixes: Sequence[str]) -> None:
         """Take back, once, what the calls whose keys begin so changed in the workspace: what began last, first.
 
         The prefixes come in the order in which that work began.
         """
-        ...
 
 
 class Confirming(Protocol):
@@ -153,7 +144,6 @@ class Confirming(Protocol):
 
     async def confirm(self, key: str, asked: ConfirmationAsked) -> ConfirmationAnswered:
         """The answer, durable by now: asked once per `key`, whatever crashes. No answer in time is a no."""
-        ...
 
 
 class CriteriaJudge(Protocol):
@@ -172,7 +162,6 @@ class CriteriaJudge(Protocol):
 
         What no check decides, the model of the role that asks may judge; `output` is the executor's own words.
         """
-        ...
 
 
 class Recall(Protocol):
@@ -180,7 +169,6 @@ class Recall(Protocol):
 
     def look_up(self, tags: Sequence[Tag]) -> tuple[Recollection, ...]:
         """One answer a tag, in order."""
-        ...
 
 
 class KeptMessages(Protocol):
@@ -188,7 +176,6 @@ class KeptMessages(Protocol):
 
     def kept(self, message_id: str) -> Envelope | None:
         """The message with this id, if it was sent before."""
-        ...
 
 
 class Clarifier(Protocol):
@@ -196,7 +183,6 @@ class Clarifier(Protocol):
 
     async def ask(self, questions: Sequence[str], /) -> Sequence[str]:
         """One answer a question, in order, "" for none. Waits as long as a person takes."""
-        ...
 
 
 class Agreeing(Protocol):
@@ -207,7 +193,6 @@ class Agreeing(Protocol):
 
         crashes, and waited for as long as a person takes.
         """
-        ...
 
 
 class Perceiver(Protocol):
@@ -215,7 +200,6 @@ class Perceiver(Protocol):
 
     async def perceive(self, request: TaskRequested, model: RoleModel) -> TaskSpec:
         """Restate faithfully. Raises `Unanswered`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,14 +233,12 @@ class Planner(Protocol):
 
     def tags(self, spec: TaskSpec) -> tuple[Tag, ...]:
         """What to ask memory before planning."""
-        ...
 
     async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady | PlanningFailed | ImpossibilityClaim:
         """A plan for the round, why there is none, or that none can be: the claim is looked into, and if it is not true
 
         the planner is asked again, with that as an objection. Round and number of corrections are set by R2 itself.
         """
-        ...
 
 
 class GuardedTools(Protocol):
@@ -264,7 +246,6 @@ class GuardedTools(Protocol):
 
     async def call(self, call: ToolCall, look: str | None = None) -> ToolRecord:
         """Perform it, or give back a failed record that says what refused it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,4 +265,3 @@ class Executor(Protocol):
         self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools, model: RoleModel
     ) -> Assertion:
         """Work the subtask, or work it again."""
-        ...

@@ -17,7 +17,6 @@ from earnest.engine.gradient.blocking import (
 from earnest.engine.gradient.cascade import (
     AbandonCause,
     MacroState,
-    RoundReading,
     SolverDecision,
     Trend,
     decide,
@@ -102,15 +101,23 @@ def observe(trajectory: Trajectory, observation: Observation, constants: Constan
     """The trajectory with one more round, and that round. Raises `Broken` for a run that has ended."""
     if trajectory.end is not None:
         raise Broken("a round was observed after the end of its run")
-    reading = _read(trajectory, observation, constants)
+    judged = observation.judged
+    loss = measure(
+        judged,
+        failing_rounds=len(trajectory.rounds) + (not complete(judged)),
+        elapsed_ms=observation.elapsed_ms,
+        constants=constants,
+    )
+    last = trajectory.rounds[-1].loss if trajectory.rounds else None
+    reading = reading_of(judged, loss, observation.elapsed_ms, constants, last=last, worsening=trajectory.worsening)
     decision = decide(reading, constants)
     ended = decision.state.ends
-    new = blame(observation.judged, observation.trials, constants)
+    new = blame(judged, observation.trials, constants)
     blocked = new.and_before(trajectory.blocked)
     current = Round(
         number=len(trajectory.rounds) + 1,
         previous=trajectory.previous,
-        loss=reading.loss,
+        loss=loss,
         quality_gradient=reading.quality_gradient,
         loss_gradient=reading.loss_gradient,
         trend=trend_of(reading.quality_gradient, constants),
@@ -121,7 +128,7 @@ def observe(trajectory: Trajectory, observation: Observation, constants: Constan
         rounds=(*trajectory.rounds, current),
         worsening=reading.worsening,
         blocked=blocked,
-        passing=passing(observation.judged),
+        passing=passing(judged),
         undecided=reading.undecided,
         end=decision if ended else None,
     )
@@ -142,18 +149,6 @@ def halt(trajectory: Trajectory, cause: AbandonCause) -> Trajectory:
 def answered(reply: str) -> Trajectory:
     """The trajectory of words that are no task: they are answered, and nothing is planned."""
     return Trajectory(end=SolverDecision(state=MacroState.ACCEPT, rationale=reply))
-
-
-def _read(trajectory: Trajectory, observation: Observation, constants: Constants) -> RoundReading:
-    judged = observation.judged
-    loss = measure(
-        judged,
-        failing_rounds=len(trajectory.rounds) + (not complete(judged)),
-        elapsed_ms=observation.elapsed_ms,
-        constants=constants,
-    )
-    last = trajectory.rounds[-1].loss if trajectory.rounds else None
-    return reading_of(judged, loss, observation.elapsed_ms, constants, last=last, worsening=trajectory.worsening)
 
 
 def _directive(state: MacroState, observation: Observation, new: Blocked, blocked: Blocked) -> Directive:

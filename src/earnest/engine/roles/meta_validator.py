@@ -1,7 +1,6 @@
 """R4b looks at the whole: it collects every outcome of a round, and accepts only when every criterion is met."""
 
 from earnest.effects.ground.bus.api import Envelope
-from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.asking import Asking
 from earnest.engine.judging import judge, unmet_of
 from earnest.engine.messages import (
@@ -17,6 +16,7 @@ from earnest.engine.messages import (
 from earnest.engine.participant import Participant, Work
 from earnest.engine.run import EngineRun
 from earnest.engine.sensing import Seen
+from earnest.verification.verdict import CriterionVerdict
 
 
 class MetaValidatorRole(Participant[Seen]):
@@ -37,34 +37,23 @@ class MetaValidatorRole(Participant[Seen]):
         plan, outcomes = seen.plan, seen.planned_outcomes
         assert plan is not None
         failed = [outcome for outcome in outcomes if outcome.status is SubTaskEnding.FAILED]
-        if failed or ended.not_run:
-            reasons = [f"{outcome.subtask_id}: {outcome.failure_reason}" for outcome in failed]
-            reasons += [f"{subtask_id}: not run" for subtask_id in ended.not_run]
+        reasons = [f"{outcome.subtask_id}: {outcome.failure_reason}" for outcome in failed]
+        reasons += [f"{subtask_id}: not run" for subtask_id in ended.not_run]
+        merged = "\n\n".join(f"[{outcome.subtask_id}]\n{outcome.output}" for outcome in outcomes)
+        verdicts: tuple[CriterionVerdict, ...] = ()
+        if not reasons:
+            calls = tuple(seen.records[key] for outcome in outcomes for key in outcome.calls)
+            model = Asking(run, Role.R4B, cause, round_number=plan.round)
+            key = f"r{plan.round}/task/verdict"
+            verdicts = await judge(run, key, plan.task_criteria, calls, output=merged, model=model)
+            reasons += [f"{verdict.id}: {verdict.reason}" for verdict in unmet_of(verdicts)]
+        if reasons:
             request = ReplanRequest(
                 round=plan.round,
                 failed=tuple(outcome.subtask_id for outcome in failed),
                 not_run=ended.not_run,
-                task_verdicts=(),
+                task_verdicts=verdicts,
                 gap_summary="; ".join(reasons),
-            )
-            run.post.send(Role.R4B, f"r{plan.round}/replan", request, cause)
-            return
-        merged = "\n\n".join(f"[{outcome.subtask_id}]\n{outcome.output}" for outcome in outcomes)
-        calls = tuple(seen.records[key] for outcome in outcomes for key in outcome.calls)
-        await self._judge_task(run, plan, merged, calls, cause)
-
-    async def _judge_task(
-        self, run: EngineRun, plan: PlanReady, merged: str, calls: tuple[ToolRecord, ...], cause: Envelope
-    ) -> None:
-        model = Asking(run, Role.R4B, cause, round_number=plan.round)
-        verdicts = await judge(
-            run, f"r{plan.round}/task/verdict", plan.task_criteria, calls, output=merged, model=model
-        )
-        unmet = unmet_of(verdicts)
-        if unmet:
-            summary = "; ".join(f"{verdict.id}: {verdict.reason}" for verdict in unmet)
-            request = ReplanRequest(
-                round=plan.round, failed=(), not_run=(), task_verdicts=verdicts, gap_summary=summary
             )
             run.post.send(Role.R4B, f"r{plan.round}/replan", request, cause)
         else:

@@ -61,8 +61,7 @@ class Question:
     """What a mind asks its model. `prompt` names the prompt file and its version, `form` is that of the answer.
 
     `messages` hold everything; whatever in them is not ours stands between fences. `schema` is the form as the endpoint
-    is told it: with what others say of their tools' arguments, which no answer is held to here. `native` is the same
-    for models that call tools; what these call is read into a value of the form.
+    is told it. `native` is the same for models that call tools; what these call is read into a value of the form.
     """
 
     prompt: str

@@ -24,7 +24,7 @@ def rows(heading: str) -> Iterator[list[str]]:
 
 def test_the_page_names_the_state_of_every_cell() -> None:
     written = {int(number): row[-1] for row in rows("cells") for number in row[0].split()}
-    assert written == {cell.number: str(cell.state) for cell in CELLS}
+    assert written == {number: str(cell.state) for number, cell in enumerate(CELLS, start=1)}
 
 
 def test_the_page_names_every_directive_and_every_cause() -> None:

@@ -93,11 +93,6 @@ class Situation:
     """Ω ≥ theta."""
 
     @property
-    def number(self) -> int:
-        """1 to 24, as the seed counts."""
-        return 1 + 8 * list(Trend).index(self.trend) + 4 * self.far + 2 * self.spent + self.logical
-
-    @property
     def state(self) -> MacroState:
         """The cascade: Ω, then D, then (|∇|, P)."""
         if self.spent:
@@ -146,17 +141,11 @@ class RoundReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolverDecision:
-    """What is to happen now. `cause` is set if and only if the run is abandoned.
-
-    `cell` is the situation's number in the seed's table, 0 where the table was not asked (`accept`, and ends that
-    came from outside). `law2` marks an end where the table itself would have gone on. `rationale` is for people.
-    """
+    """What is to happen now. `cause` is set if and only if the run is abandoned; `rationale` is for people."""
 
     state: MacroState
     cause: AbandonCause | None = None
     urgency: Urgency = Urgency.NORMAL
-    law2: bool = False
-    cell: int = 0
     rationale: str
 
 
@@ -223,8 +212,6 @@ def decide(reading: RoundReading, constants: Constants) -> SolverDecision:
         state=state,
         cause=cause,
         urgency=Urgency.NORMAL if state.ends else _urgency(reading, cell, constants),
-        law2=law2,
-        cell=cell.number,
         rationale=_rationale(reading, cause or state, constants),
     )
 

@@ -52,13 +52,10 @@ class Prompt:
         """`planner@1`"""
         return f"{self.name}@{self.version}"
 
-    def question(self, form: JsonObject, *turns: Message, schema: JsonObject | None = None) -> Question:
-        """What is asked: our rules, which name their prompt in the first line, then the conversation so far.
-
-        `schema` is for the endpoint, if it can be told more than the `form`.
-        """
+    def question(self, form: JsonObject, *turns: Message) -> Question:
+        """What is asked: our rules, which name their prompt in the first line, then the conversation so far."""
         rules = self._rules(self.text, FENCES)
-        return Question(prompt=self.label, messages=(rules, *turns), form=form, schema=schema or lightened(form))
+        return Question(prompt=self.label, messages=(rules, *turns), form=form, schema=lightened(form))
 
     def native(self, functions: Sequence[Function], *turns: Message) -> Native:
         """The same for a model that calls these."""

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from earnest.agents.actions import AgentActionKind
 from earnest.agents.backlog import Backlog, Backlogged
 from earnest.agents.book import JsonLinesBook
-from earnest.agents.ports import Mind
+from earnest.agents.means import Mind
 from earnest.agents.recall import ACTION
 from earnest.client.private_file import write_private
 from earnest.contracts.criterion import Criterion

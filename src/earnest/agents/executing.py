@@ -10,8 +10,7 @@ from typing import Final
 
 from earnest.agents.actions import ExecuteJob
 from earnest.agents.job_files import evidence_of, read_file
-from earnest.agents.means import Means
-from earnest.agents.ports import WorkFailed, WorkOrder, WorkReport
+from earnest.agents.means import Means, WorkFailed, WorkOrder, WorkReport
 from earnest.agents.state import REJECTED, WAITING, WORKING, ActionResult, came_to
 from earnest.client.payloads import Claim, Item, Job
 from earnest.client.problem import Problem

@@ -14,8 +14,7 @@ from earnest.agents.backlog import Backlog
 from earnest.agents.book import JsonLinesBook
 from earnest.agents.graph import Graph
 from earnest.agents.loop import Control, PlainLoop
-from earnest.agents.means import Means, World
-from earnest.agents.ports import WorkOrder
+from earnest.agents.means import Means, WorkOrder, World
 from earnest.agents.state import AgentRole
 from earnest.app.agent_settings import AgentSettings
 from earnest.app.command_words import words_of

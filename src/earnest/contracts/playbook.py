@@ -6,7 +6,7 @@ from typing import Final
 
 from earnest.contracts.criterion import Criterion, criterion_to_json
 from earnest.contracts.environment import EnvironmentSpec, environment_to_json
-from earnest.contracts.json_values import frozen_object
+from earnest.contracts.node import frozen_object
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.shapes import to_json
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
-from earnest.contracts.json_values import plain_object
+from earnest.contracts.node import plain_object
 from earnest.contracts.spec import VerificationSpec
 from earnest.effects.hands.tools.record import ToolCall
 from earnest.effects.hands.tools.task_folder import PROGRAM, PROMPT

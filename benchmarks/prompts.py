@@ -19,7 +19,7 @@ from earnest.app.model_settings import ModelSettings
 from earnest.app.platform import open_platform
 from earnest.app.settings import Settings
 from earnest.effects.outside.llm.openai_client import written
-from earnest.engine.confirming import ConfirmationAsked
+from earnest.engine.messages import ConfirmationAsked
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import Budget
 from earnest.foundation.canonical import JsonObject

@@ -19,7 +19,7 @@ from earnest.audit.reading import read_lines
 from earnest.audit.report import AuditSettings, Trigger, report_json, report_lines
 from earnest.audit.snapshot import SNAPSHOT_NAME, read_report, take_snapshot
 from earnest.effects.ground.bus.api import Envelope
-from earnest.engine.senders import SENDERS as PRODUCED
+from earnest.engine.codec import SENDERS as PRODUCED
 from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_of
 
 LOSS: JsonObject = {"distance": 0.5, "implausibility": 1.0, "resource": 0.2, "total": 0.6, "quality": 0.5}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from earnest.contracts.criterion import CheckSpec, Criterion, Mode
-from earnest.contracts.json_values import FrozenObject
+from earnest.contracts.node import FrozenObject
 from earnest.contracts.playbook import (
     Approach,
     Playbook,

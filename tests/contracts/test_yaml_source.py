@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.contracts.json_values import plain
+from earnest.contracts.node import plain
 from earnest.contracts.yaml_source import DEPTH_MAX, SOURCE_BYTES_MAX, read_yaml
 from earnest.foundation.canonical import JsonValue
 from earnest.foundation.errors import Faulty

@@ -14,20 +14,17 @@ from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
-from earnest.engine.codec import decode, encode
-from earnest.engine.confirming import Nobody
+from earnest.engine.codec import SENDERS, decode, encode
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.constants import Constants
-from earnest.engine.messages import Budget, FinalResult, Role, TaskRequested
+from earnest.engine.impossibility import ImpossibilityClaim
+from earnest.engine.memory_messages import Recollection
+from earnest.engine.messages import Budget, ConfirmationAnswered, ConfirmationAsked, FinalResult, Role, TaskRequested
 from earnest.engine.participant import Participant
-from earnest.engine.playbook.executor import PlaybookExecutor
-from earnest.engine.playbook.no_models import NoModels
-from earnest.engine.playbook.planner import PlaybookPerceiver, PlaybookPlanner
+from earnest.engine.playbook import NoModels, PlaybookExecutor, PlaybookPerceiver, PlaybookPlanner
 from earnest.engine.ports import Confirming, Executor, Perceiver, Planner, RoleModel
 from earnest.engine.post import Outbox, Pause
-from earnest.engine.recollection import Recollection
 from earnest.engine.run import EngineRun, RunLimits
-from earnest.engine.senders import SENDERS
 from earnest.foundation.failures import FailureClass
 from earnest.memory.megram import Tag
 from earnest.memory.potential import Potentials
@@ -195,6 +192,23 @@ class Kept:
         return self.messages.get(message_id)
 
 
+class Nobody:
+    """Nobody is there to be asked, so nothing is confirmed."""
+
+    async def confirm(self, _key: str, asked: ConfirmationAsked) -> ConfirmationAnswered:
+        return ConfirmationAnswered(action=asked.action, approved=False, by="nobody", expires_at_ms=asked.expires_at_ms)
+
+
+class Unbelieving:
+    """Where a claim is looked into and nothing is confirmed."""
+
+    async def confirmed(self, _claim: ImpossibilityClaim, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
+        return ""
+
+    async def lacking(self, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
+        return ""
+
+
 @dataclass
 class Stage:
     """A bus with an ear, and a run to put on it."""
@@ -263,6 +277,7 @@ class Stage:
             constants=self.constants,
             limits=self.limits,
             confirming=self.confirming,
+            reality=Unbelieving(),
         )
 
     async def work(self, meanwhile: Callable[[Engine], object] | None = None) -> FinalResult:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from engine_stage import Stage
 
+from earnest.engine.codec import SENDERS
 from earnest.engine.engine import Engine
 from earnest.engine.messages import Role
 from earnest.engine.participant import Participant
-from earnest.engine.senders import SENDERS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "engine.md"
 

@@ -10,13 +10,13 @@ from earnest.contracts.playbook import Playbook
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.cascade import AbandonCause, MacroState, Urgency
 from earnest.engine.gradient.constants import Constants
+from earnest.engine.memory_messages import MegramEmitted
 from earnest.engine.messages import (
     CorrectionSignal,
     DispatchEnded,
     ExecutionResult,
     FinalResult,
     GroupStarted,
-    MegramEmitted,
     PlanDirective,
     PlannedSubTask,
     PlanningFailed,

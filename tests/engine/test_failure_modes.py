@@ -36,10 +36,10 @@ from earnest.effects.hands.tools.record import excerpt
 from earnest.engine.engine import Engine
 from earnest.engine.facts import MEGRAM, message_fact
 from earnest.engine.gradient.cascade import AbandonCause, MacroState
+from earnest.engine.memory_messages import MegramEmitted
 from earnest.engine.messages import (
     CorrectionSignal,
     FinalResult,
-    MegramEmitted,
     PlanDirective,
     PlanReady,
     SubTask,

@@ -9,14 +9,15 @@ from engine_stage import ScriptedHands, Stage, alone, approach, criteria, playbo
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.hands.tools.toolbox import Toolbox
-from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.blocking import Target
 from earnest.engine.gradient.cascade import AbandonCause, MacroState
+from earnest.engine.memory_messages import MegramEmitted
 from earnest.engine.messages import (
+    ConfirmationAnswered,
+    ConfirmationAsked,
     CorrectionSignal,
     ExecutionResult,
-    MegramEmitted,
     PlanDirective,
     PlannedSubTask,
     Role,

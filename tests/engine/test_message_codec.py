@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from earnest.effects.ground.bus.api import Envelope
-from earnest.engine.codec import decode, encode
+from earnest.engine.codec import SENDERS, decode, encode
 from earnest.engine.facts import MEGRAM, MESSAGE, message_fact, message_of
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.lessons import Lesson
-from earnest.engine.messages import MegramEmitted, Role, RunResumed
-from earnest.engine.senders import SENDERS
+from earnest.engine.memory_messages import MegramEmitted
+from earnest.engine.messages import Role, RunResumed
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Broken
 from earnest.memory.megram import MegramState as Row

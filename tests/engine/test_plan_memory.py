@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from earnest.contracts.playbook import Approach
+from earnest.engine.memory_messages import Recollection, Rule
 from earnest.engine.messages import PlannedSubTask, PlanReady
-from earnest.engine.plan_memory import HEAD, LINE_CHARACTERS_MAX, LINES_MAX, with_memory
-from earnest.engine.recollection import Recollection, Rule
+from earnest.engine.roles.planner import MEMORY_HEAD, MEMORY_LINE_CHARACTERS_MAX, MEMORY_LINES_MAX, with_memory
 from earnest.memory.megram import approach_tag, intent_tag, tool_tag
 from earnest.memory.potential import Potentials
 
@@ -28,7 +28,7 @@ def told(plan: PlanReady, *known: Recollection) -> list[str]:
 def test_a_subtasks_context_holds_what_memory_says_after_its_own() -> None:
     assert told(PLAN, *KNOWN) == [
         "the file is a.txt",
-        HEAD,
+        MEMORY_HEAD,
         "- SHOULD PREFER: count by wc",
         "- tool:shell path:* went badly: wc failed\\x0aon a.txt",
     ]
@@ -45,11 +45,11 @@ def test_of_approaches_only_the_chosen_one_is_told_of() -> None:
     ways = [Recollection(tag=approach_tag("count", "s1", name), potentials=BAD) for name in ("wc", "python")]
     chosen = replace(SUBTASK, context="", approach=Approach(id="python", steps=()))
     lines = told(replace(PLAN, subtasks=(chosen,)), *ways)
-    assert lines == [HEAD, "- approach:count/s1 approach:python went badly"]
+    assert lines == [MEMORY_HEAD, "- approach:count/s1 approach:python went badly"]
 
 
 def test_what_is_told_has_bounds() -> None:
     rules = tuple(Rule(id=f"m{number}", text="x" * 5_000, avoid=True) for number in range(50))
     lines = told(PLAN, Recollection(tag=intent_tag("count"), potentials=NOTHING, rules=rules))
-    assert len(lines) == 2 + LINES_MAX
-    assert max(map(len, lines)) == LINE_CHARACTERS_MAX
+    assert len(lines) == 2 + MEMORY_LINES_MAX
+    assert max(map(len, lines)) == MEMORY_LINE_CHARACTERS_MAX

@@ -7,6 +7,7 @@ import pytest
 from engine_stage import Stage, approach, playbook, subtask
 
 from earnest.effects.ground.bus.api import Envelope
+from earnest.engine.codec import SENDERS
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.lessons import Lesson
@@ -15,16 +16,17 @@ from earnest.engine.gradient.trajectory import Observation
 from earnest.engine.memory_messages import (
     FeedbackGiven,
     ForgetRequested,
+    MegramEmitted,
     MegramWithdrawn,
     MemoryRecalled,
+    Recollection,
     RememberRequested,
+    Rule,
 )
-from earnest.engine.messages import MegramEmitted, PlanningFailed, PlanReady, Role, TaskSpec
-from earnest.engine.playbook.planner import PlaybookPlanner
+from earnest.engine.messages import PlanningFailed, PlanReady, Role, TaskSpec
+from earnest.engine.playbook import PlaybookPlanner
 from earnest.engine.ports import PlanningContext, RoleModel
-from earnest.engine.recollection import Recollection, Rule
 from earnest.engine.remembering import SESSION, answer, dissonances, preferring
-from earnest.engine.senders import SENDERS
 from earnest.foundation.failures import FailureClass
 from earnest.memory.megram import NOTES, RECALL_MAX, Level, Tag, approach_tag, intent_tag
 from earnest.memory.potential import Advice, Potentials

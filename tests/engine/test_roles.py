@@ -27,6 +27,7 @@ from earnest.engine.dispatcher import Dispatcher
 from earnest.engine.gradient.blocking import Target
 from earnest.engine.gradient.cascade import AbandonCause, MacroState, Urgency
 from earnest.engine.gradient.loss import Loss
+from earnest.engine.memory_messages import MegramEmitted, MemoryAnswered, MemoryAsked
 from earnest.engine.messages import (
     Budget,
     CorrectionSignal,
@@ -34,9 +35,6 @@ from earnest.engine.messages import (
     ExecutionResult,
     FinalResult,
     GroupStarted,
-    MegramEmitted,
-    MemoryAnswered,
-    MemoryAsked,
     OutcomeSummary,
     PlanDirective,
     PlannedSubTask,

@@ -11,10 +11,10 @@ from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord
 from earnest.effects.hands.workspace.changes import Change
 from earnest.effects.hands.workspace.tree import EntryKind
-from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.messages import (
     Budget,
+    ConfirmationAsked,
     FinalResult,
     PlannedSubTask,
     PlanReady,

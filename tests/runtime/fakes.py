@@ -13,13 +13,12 @@ from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.constants import Constants
-from earnest.engine.messages import Budget, FinalResult, TaskRequested
-from earnest.engine.playbook.executor import PlaybookExecutor
-from earnest.engine.playbook.no_models import NoModels
-from earnest.engine.playbook.planner import PlaybookPerceiver, PlaybookPlanner
+from earnest.engine.impossibility import ImpossibilityClaim
+from earnest.engine.memory_messages import Recollection
+from earnest.engine.messages import Budget, ConfirmationAnswered, ConfirmationAsked, FinalResult, TaskRequested
+from earnest.engine.playbook import NoModels, PlaybookExecutor, PlaybookPerceiver, PlaybookPlanner
 from earnest.engine.ports import Executor, Planner, RoleModel
 from earnest.engine.post import Outbox
-from earnest.engine.recollection import Recollection
 from earnest.engine.run import EngineRun
 from earnest.memory.megram import Tag
 from earnest.verification.verdict import Answer, CriterionVerdict
@@ -76,6 +75,23 @@ class ContentJudge:
         return tuple(CriterionVerdict(id=c.id, answer=Answer.VERIFIED, reason="") for c in criteria)
 
 
+class Nobody:
+    """Nobody is there to be asked, so nothing is confirmed."""
+
+    async def confirm(self, _key: str, asked: ConfirmationAsked) -> ConfirmationAnswered:
+        return ConfirmationAnswered(action=asked.action, approved=False, by="nobody", expires_at_ms=asked.expires_at_ms)
+
+
+class Unbelieving:
+    """Where a claim is looked into and nothing is confirmed."""
+
+    async def confirmed(self, _claim: ImpossibilityClaim, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
+        return ""
+
+    async def lacking(self, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
+        return ""
+
+
 class EmptyRecall:
     """Nothing is remembered."""
 
@@ -116,6 +132,8 @@ class Stage:
             hands=hands,
             models=NoModels(),
             judge=ContentJudge(),
+            confirming=Nobody(),
+            reality=Unbelieving(),
             constants=Constants(),
         )
 

@@ -10,7 +10,7 @@ from earnest.effects.hands.sandbox.api import Sandbox
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.effects.hands.workspace.staging import Workspace
-from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
+from earnest.engine.messages import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.ports import NeedsConfirmation
 from earnest.runtime.approvals import Approvals, Person
 from earnest.runtime.hands import JournaledHands

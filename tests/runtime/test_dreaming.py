@@ -16,9 +16,8 @@ from earnest.effects.ground.storage.database import Database
 from earnest.engine.facts import MEGRAM, RECALLED, message_fact
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.lessons import Lesson
-from earnest.engine.memory_messages import DreamEvent, FeedbackGiven, MemoryRecalled
-from earnest.engine.messages import FinalResult, MegramEmitted, Role, Usage
-from earnest.engine.recollection import Recollection, Rule
+from earnest.engine.memory_messages import DreamEvent, FeedbackGiven, MegramEmitted, MemoryRecalled, Recollection, Rule
+from earnest.engine.messages import FinalResult, Role, Usage
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.instants import DAY_MS
 from earnest.memory import service, store

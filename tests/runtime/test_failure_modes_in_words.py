@@ -11,15 +11,8 @@ import pytest
 
 from earnest.app.platform import open_platform
 from earnest.engine.gradient.cascade import AbandonCause, MacroState
-from earnest.engine.messages import (
-    ExecutionResult,
-    FinalResult,
-    MegramEmitted,
-    SubTask,
-    SubTaskOutcome,
-    TaskSpec,
-    ToolCalled,
-)
+from earnest.engine.memory_messages import MegramEmitted
+from earnest.engine.messages import ExecutionResult, FinalResult, SubTask, SubTaskOutcome, TaskSpec, ToolCalled
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.runtime.order import Grants, request_order
 from earnest.testing.model_server import (

@@ -13,7 +13,7 @@ from earnest.effects.hands.sandbox.api import Execution, ExecutionReport, Execut
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.hands.tools.shell import Shell
 from earnest.effects.hands.tools.toolbox import Toolbox
-from earnest.engine.confirming import ConfirmationAsked
+from earnest.engine.messages import ConfirmationAsked
 from earnest.engine.ports import EffectUnknown, NeedsConfirmation
 from earnest.foundation.errors import Refused
 from earnest.runtime.approvals import QUESTION_MS

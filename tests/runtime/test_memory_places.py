@@ -15,8 +15,8 @@ from earnest.effects.ground.storage.place import ServerBooks
 from earnest.engine.facts import message_fact
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.lessons import Lesson
-from earnest.engine.memory_messages import MemoryRecalled
-from earnest.engine.messages import MegramEmitted, Role
+from earnest.engine.memory_messages import MegramEmitted, MemoryRecalled
+from earnest.engine.messages import Role
 from earnest.foundation.errors import Refused
 from earnest.memory.megram import Tag
 from earnest.memory.service import Memory, open_memory, open_memory_reader

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from earnest.engine.engine import RUNS_MAX
+from earnest.engine.engine import ENDING_MS, LOOK_MS, RUNS_MAX
 from earnest.engine.gradient.cascade import AbandonCause
 from earnest.engine.messages import (
     CorrectionSignal,
@@ -15,11 +15,10 @@ from earnest.engine.messages import (
     StopRequested,
     SubTask,
 )
-from earnest.engine.playbook.planner import PlaybookPlanner
+from earnest.engine.playbook import PlaybookPlanner
 from earnest.engine.ports import Assertion, GuardedTools, PlanningContext, RoleModel
 from earnest.engine.roles.solver import SolverRole
 from earnest.engine.run import EngineRun
-from earnest.engine.watchdog import ENDING_MS, LOOK_MS
 from earnest.foundation.errors import Broken, Refused, Unavailable
 
 from .fakes import REQUEST, FakeHands, Stage, a_playbook

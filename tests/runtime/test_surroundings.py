@@ -6,7 +6,7 @@ from pathlib import Path
 from earnest.effects.hands.listing import ENTRIES_MAX, listing
 from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.messages import Budget
-from earnest.engine.model.picture_telling import picture_parts
+from earnest.engine.picture import picture_parts
 from earnest.runtime.order import Grants, request_order
 from earnest.runtime.surroundings import Surroundings
 

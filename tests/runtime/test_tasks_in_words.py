@@ -14,7 +14,8 @@ from earnest.app.platform import open_platform
 from earnest.app.settings import Settings
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.engine.gradient.cascade import AbandonCause, MacroState
-from earnest.engine.messages import CorrectionSignal, MemoryAsked, ToolCalled
+from earnest.engine.memory_messages import MemoryAsked
+from earnest.engine.messages import CorrectionSignal, ToolCalled
 from earnest.engine.model_messages import ModelAnswered
 from earnest.foundation.errors import Unavailable
 from earnest.runtime.order import Grants, request_order

@@ -16,7 +16,8 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.engine.facts import message_fact
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.lessons import Lesson
-from earnest.engine.messages import MegramEmitted, Role
+from earnest.engine.memory_messages import MegramEmitted
+from earnest.engine.messages import Role
 from earnest.foundation.errors import Refused
 from earnest.memory.consolidation import DREAMER, MemoryRevision, RevisionReason, has_fallen
 from earnest.memory.dreamer import Dreamer

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from earnest.effects.hands.at_stake import TEXT_BYTES_MAX, at_stake
-from earnest.engine.confirming import ConfirmationAsked
+from earnest.engine.messages import ConfirmationAsked
 from earnest.surfaces.leave import SHOWN_LINES_MAX, question_lines, shown_lines
 
 

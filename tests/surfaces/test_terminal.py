@@ -14,8 +14,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from earnest.engine.confirming import ConfirmationAsked
-from earnest.engine.messages import PlanReady
+from earnest.engine.messages import ConfirmationAsked, PlanReady
 from earnest.surfaces.cli.asking import LATER, Terminal, TypedLine
 from earnest.testing.model_server import ReceivedRequest, ScriptedReply, WireFault, answers
 

@@ -19,7 +19,7 @@ from earnest.agents.executing import execute, is_final
 from earnest.agents.job_files import PLAIN, read_file
 from earnest.agents.means import Means
 from earnest.agents.recall import ACTION, QUESTION
-from earnest.agents.state import ActionResult, AgentState
+from earnest.agents.state import ActionResult, AgentState, came_to
 from earnest.client.problem import Problem
 from earnest.foundation.errors import Faulty, Refused, Unavailable
 from earnest.world.talk import WHY_CHARACTERS_MAX, Reach
@@ -38,9 +38,9 @@ async def act(state: AgentState, means: Means) -> AgentState:
     except Problem as problem:
         if not is_final(problem):
             raise
-        result = ActionResult(ok=False, text=f"refused: {problem}", claim_id="")
+        result = came_to(f"refused: {problem}", ok=False)
     except (Refused, Faulty, OSError) as error:
-        result = ActionResult(ok=False, text=str(error), claim_id="")
+        result = came_to(str(error), ok=False)
     return {**state, "result": result}
 
 
@@ -60,7 +60,7 @@ async def _done(action: AgentAction, state: AgentState, means: Means) -> ActionR
             said = await _search(query, means)
         case _:
             said = ""
-    return ActionResult(ok=True, text=said, claim_id="")
+    return came_to(said)
 
 
 def _ask(payload: AskHuman, state: AgentState, means: Means) -> str:
@@ -103,9 +103,7 @@ async def _propose(payload: ProposeJob, tick: str, means: Means) -> ActionResult
     except (Problem, Faulty, Refused, OSError) as error:
         if not isinstance(error, Problem) or error.code in FAULTS:
             means.backlog.set_aside(payload.entry, str(error))
-            return ActionResult(
-                ok=True, text=f"set aside {payload.entry}, which cannot be posted: {error}", claim_id=""
-            )
+            return came_to(f"set aside {payload.entry}, which cannot be posted: {error}")
         raise
 
 
@@ -126,7 +124,7 @@ async def _posted(payload: ProposeJob, tick: str, means: Means) -> ActionResult:
         redo_of=payload.redo_of or None,
     )
     means.backlog.note(entry.name, posted["job_id"], payload.redo_of)
-    return ActionResult(ok=True, text=f"posted {posted['job_id']}", claim_id="")
+    return came_to(f"posted {posted['job_id']}")
 
 
 async def _review(payload: ReviewJob, state: AgentState, means: Means) -> ActionResult:
@@ -135,7 +133,7 @@ async def _review(payload: ReviewJob, state: AgentState, means: Means) -> Action
     keyed = means.client.keyed(f"{state['tick']}-review")
     if payload.approved:
         moved = await keyed.decide_job(claim["job_id"], approved=True, reason=payload.reason)
-        return ActionResult(ok=True, text=f"approved: {moved['state']}", claim_id=payload.claim_id)
+        return came_to(f"approved: {moved['state']}", payload.claim_id)
     job = await means.client.get_job(claim["job_id"])
     known = [str(one["id"]) for one in job["criteria"]]
     cited = [one for one in payload.criteria if one in known] or known
@@ -143,4 +141,4 @@ async def _review(payload: ReviewJob, state: AgentState, means: Means) -> Action
         moved = await keyed.request_changes(payload.claim_id, reason=payload.reason, criteria=cited)
     else:
         moved = await keyed.decide_job(claim["job_id"], approved=False, reason=payload.reason, criteria=cited)
-    return ActionResult(ok=True, text=f"not approved: {moved['state']}", claim_id=payload.claim_id)
+    return came_to(f"not approved: {moved['state']}", payload.claim_id)

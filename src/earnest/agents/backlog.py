@@ -8,7 +8,7 @@ from typing import Any, Final
 from earnest.agents.book import JsonLinesBook
 from earnest.agents.job_files import Offered, offered
 from earnest.agents.state import BacklogItem
-from earnest.contracts.json_values import plain
+from earnest.contracts.node import plain
 from earnest.contracts.spec import FORMAT, TITLE_CHARACTERS_MAX, VerificationSpec, parse_spec, spec_of_json
 from earnest.contracts.yaml_source import read_yaml
 from earnest.foundation.canonical import JsonValue, digest_bytes

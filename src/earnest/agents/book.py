@@ -30,9 +30,10 @@ class JsonLinesBook:
         """Add a row; False where it is there already. It is on the disk when this returns."""
         if key in self._rows:
             return False
+        ends_whole = not self._path.exists() or self._path.stat().st_size == self._read_bytes
         line = json.dumps({"kind": kind, "key": key, **members}, allow_nan=False) + "\n"
         with os.fdopen(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
-            file.write(line.encode() if self._ends_whole() else b"\n" + line.encode())
+            file.write(line.encode() if ends_whole else b"\n" + line.encode())
             file.flush()
             os.fsync(file.fileno())
         self.refresh()
@@ -61,9 +62,6 @@ class JsonLinesBook:
     def rows(self, kind: str) -> Iterator[dict[str, Any]]:
         """The rows of a kind, the newest first."""
         return (row for row in reversed(self._rows.values()) if row["kind"] == kind)
-
-    def _ends_whole(self) -> bool:
-        return not self._path.exists() or self._path.stat().st_size == self._read_bytes
 
     def _shorten(self) -> None:
         kept = list(self._rows.items())[-ROWS_MAX // 2 :]

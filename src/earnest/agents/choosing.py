@@ -13,7 +13,7 @@ from earnest.agents.actions import (
     WebSearch,
     Why,
 )
-from earnest.agents.state import AgentRole, AgentState, RememberedOutcome, class_of
+from earnest.agents.state import AgentRole, AgentState, class_of
 from earnest.client.heartbeat import instant_ms
 from earnest.client.payloads import Claim, Job
 
@@ -45,15 +45,11 @@ def is_avoided(job: Job, state: AgentState) -> bool:
     known = [*state["memories"]["failures"], *state["memories"]["successes"]]
     if any(one["job_id"] == job["job_id"] and not one["is_good"] for one in known):
         return True
-    about = sorted((one for one in known if one["about"] == class_of(job)), key=_age)
+    about = sorted((one for one in known if one["about"] == class_of(job)), key=lambda one: -one["at_ms"])
     newest = about[:FAILURES_MAX]
     return len(newest) == FAILURES_MAX and all(
         not one["is_good"] and state["at_ms"] - one["at_ms"] < REST_MS for one in newest
     )
-
-
-def _age(one: RememberedOutcome) -> int:
-    return -one["at_ms"]
 
 
 def _review(state: AgentState) -> AgentAction | None:

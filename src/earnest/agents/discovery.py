@@ -1,18 +1,26 @@
-"""Discovery: a job that somebody out there wants done becomes one of ours, or nothing does (agents ruling §4).
+"""Discovery: a job that somebody out there wants done becomes an entry of a backlog, or nothing does (ruling §4).
 
 Search, pick by host, always fetch the page, have a model draft a job from its text, look at the draft in code. What
 others wrote is data: between fences to the model, and without a tag or an order to anybody else.
 """
 
+import json
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from earnest.agents.ports import Mind
+from earnest.agents.actions import AgentActionKind
+from earnest.agents.backlog import Backlog, Backlogged
+from earnest.agents.book import JsonLinesBook
+from earnest.agents.means import Mind
+from earnest.agents.recall import ACTION
+from earnest.client.private_file import write_private
 from earnest.contracts.criterion import Criterion
-from earnest.contracts.spec import Acceptance, VerificationSpec
+from earnest.contracts.spec import Acceptance, VerificationSpec, spec_to_json
+from earnest.effects.ground.clock import Clock
 from earnest.effects.outside.llm.api import Message, MessageRole
 from earnest.effects.outside.llm.fencing import FENCES, Data, told
 from earnest.effects.outside.llm.fitting import misfits
@@ -29,6 +37,9 @@ PAGE_BYTES_MAX: Final = 1024 * 1024
 CRITERIA: Final = (3, 6)
 DELIVERABLE: Final = "deliverable.md"
 OK: Final = 200
+AGAIN_MS: Final = 6 * 3_600_000
+"""The same search is not made sooner."""
+REWARD_MICRO: Final = 10_000_000
 _HOST: Final = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){1,9}", re.ASCII)
 _YES: Final = frozenset({"1", "true", "yes", "on"})
 _BRACKETS: Final = str.maketrans("[]", "()")
@@ -152,7 +163,11 @@ class Discovery:
 
     async def _made_of(self, result: SearchResult) -> Discovered:
         """A job made of one page. Raises `Refused`, `Unavailable`."""
-        allowed = tuple(host for host in self.settings.allowlist if _meet(host, self.source.hosts))
+        allowed = tuple(  # what both the operator and the source name: one lies within the other
+            host
+            for host in self.settings.allowlist
+            if is_within(host, self.source.hosts) or any(is_within(one, [host]) for one in self.source.hosts)
+        )
         page = await self.web.fetch(result.url, limits=FetchLimits(body_bytes=PAGE_BYTES_MAX, hosts=allowed))
         if page.status != OK:
             raise Unavailable(f"it answered {page.status}")
@@ -174,6 +189,53 @@ class Discovery:
             acceptance=Acceptance.PROPOSER,
             criteria=tuple(criteria),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebScout:
+    """See `Scout`. `folder`: where specifications of found jobs are kept. The pay is ours, never the page's."""
+
+    discovery: Discovery
+    backlog: Backlog
+    book: JsonLinesBook
+    folder: Path
+    clock: Clock
+    topics: Sequence[str]
+    amount_micro: int = REWARD_MICRO
+
+    def searches(self) -> list[str]:
+        """See `Scout`. By the trace, in which an action stands before it is done: a kill does not repeat a search."""
+        if not self.discovery.settings.may_look:
+            return []
+        lately = set(self._since(self.clock.now_ms() - AGAIN_MS))
+        return [one for one in map(self.discovery.source.search_for, self.topics) if one not in lately]
+
+    async def look(self, search: str) -> str:
+        """See `Scout`."""
+        misses: list[str] = []
+        found = await self.discovery.discover(search, self.backlog.pages(), misses.append)
+        if found is None:
+            why = "; ".join(misses) or "no result lies where I may look"
+            return f"found no job by {search!r}: {why}"[:1_000]
+        name = found.digest.removeprefix("sha256:")[:16]
+        path = self.folder / f"{name}.yaml"
+        write_private(path, json.dumps(spec_to_json(found.spec), indent=2))  # JSON is YAML
+        entry = Backlogged(
+            name=f"{self.discovery.source.name}-{name}",
+            path=path,
+            category=self.discovery.source.category,
+            amount_micro=self.amount_micro,
+            hand_in=(DELIVERABLE,),
+        )
+        self.backlog.add_found(entry, found.url)
+        return f"found {found.spec.title!r} at {found.url}"
+
+    def _since(self, at_ms: int) -> Iterator[str]:
+        for row in self.book.rows(ACTION):
+            if row["at_ms"] < at_ms:
+                return
+            if row["action"]["kind"] == AgentActionKind.WEB_SEARCH:
+                yield row["action"]["query"]
 
 
 def _string(most: int) -> JsonObject:
@@ -223,8 +285,3 @@ def _question(source: JobSource, result: SearchResult, text: str) -> list[Messag
     page = Data(name="page", text=text, characters_max=PAGE_CHARACTERS_MAX)
     found = Data(name="result", text=f"{result.title}\n{result.snippet}")
     return [rules, told(f"An offer on {source.name}, as the search engine shows it, and its page.", found, page)]
-
-
-def _meet(host: str, hosts: Sequence[str]) -> bool:
-    """One lies within the other: what both the operator and the source name."""
-    return is_within(host, hosts) or any(is_within(one, [host]) for one in hosts)

@@ -10,9 +10,8 @@ from typing import Final
 
 from earnest.agents.actions import ExecuteJob
 from earnest.agents.job_files import evidence_of, read_file
-from earnest.agents.means import Means
-from earnest.agents.ports import WorkFailed, WorkOrder, WorkReport
-from earnest.agents.state import REJECTED, WAITING, WORKING, ActionResult
+from earnest.agents.means import Means, WorkFailed, WorkOrder, WorkReport
+from earnest.agents.state import REJECTED, WAITING, WORKING, ActionResult, came_to
 from earnest.client.payloads import Claim, Item, Job
 from earnest.client.problem import Problem
 from earnest.effects.ground.text_file import located
@@ -57,7 +56,7 @@ async def execute(payload: ExecuteJob, tick: str, means: Means) -> ActionResult:
     claim = await means.client.get_claim(claim_id)
     if claim["state"] == "declined":
         await means.client.keyed(f"{claim_id}-concede").concede_claim(claim_id)
-        return _result(claim_id, "conceded: the work was declined", ok=False)
+        return came_to("conceded: the work was declined", claim_id, ok=False)
     if claim["state"] in WORKING:
         if claim["state"] == "claimed":
             await means.client.keyed(f"{claim_id}-start").start_claim(claim_id)
@@ -121,9 +120,9 @@ async def _failed(claim: Claim, means: Means, why: str) -> ActionResult:
     tried = sum(1 for row in means.book.rows(FAILED) if row["claim_id"] == claim_id) + 1
     means.book.add(FAILED, f"{claim_id}/failed/{tried}", claim_id=claim_id, text=why, at_ms=means.clock.now_ms())
     if tried < FAILURES_MAX:
-        return _result(claim_id, f"the work failed: {why}", ok=False)
+        return came_to(f"the work failed: {why}", claim_id, ok=False)
     await means.client.keyed(f"{claim_id}-cancel").cancel_claim(claim_id)
-    return _result(claim_id, f"given back, the work failed: {why}", ok=False)
+    return came_to(f"given back, the work failed: {why}", claim_id, ok=False)
 
 
 async def _verdict(claim: Claim, means: Means) -> ActionResult:
@@ -134,11 +133,7 @@ async def _verdict(claim: Claim, means: Means) -> ActionResult:
         wait_ms = min(2 * wait_ms, LOOK_LONGEST_MS)
         claim = await means.client.get_claim(claim["claim_id"])
     said = f"handed in: {claim['verdict'] or 'not judged yet'}, {claim['state']}"
-    return _result(claim["claim_id"], said, ok=claim["state"] not in REJECTED)
-
-
-def _result(claim_id: str, text: str, *, ok: bool) -> ActionResult:
-    return ActionResult(ok=ok, text=text, claim_id=claim_id)
+    return came_to(said, claim["claim_id"], ok=claim["state"] not in REJECTED)
 
 
 def _evidence(said: str) -> str:

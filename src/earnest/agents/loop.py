@@ -31,15 +31,12 @@ class Control(Protocol):
 
     async def interrupted(self) -> AgentState | None:
         """The tick that was begun and has not ended, as far as it had seen anything."""
-        ...
 
     async def run(self, state: AgentState | None) -> AgentState:
         """A tick from its beginning; None: the rest of the interrupted one. Raises `Problem`, `Unavailable`."""
-        ...
 
     async def forget(self) -> None:
         """Give the interrupted tick up."""
-        ...
 
 
 class PlainLoop:

@@ -4,8 +4,7 @@ import json
 from typing import Final
 
 from earnest.agents.executing import FAILED, WorkRevision, feedback_on
-from earnest.agents.means import Means
-from earnest.agents.ports import VerdictFeedback
+from earnest.agents.means import Means, VerdictFeedback
 from earnest.agents.recall import OUTCOME
 from earnest.agents.state import AgentState, class_of
 from earnest.client.payloads import Claim, ClaimSummary

@@ -122,6 +122,11 @@ class ActionResult(TypedDict):
     claim_id: str
 
 
+def came_to(text: str, claim_id: str = "", *, ok: bool = True) -> ActionResult:
+    """What an action came to, in words."""
+    return ActionResult(ok=ok, text=text, claim_id=claim_id)
+
+
 class AgentState(TypedDict):
     """One tick. `tick` is its id, from which the Idempotency-Keys of all that it sends are made."""
 

@@ -8,10 +8,19 @@ from typing import Final
 from earnest.app.settings import CONSTANTS, PER_RUN
 from earnest.audit.reading import position_before, read_lines
 from earnest.audit.rounds import BEGUN, LoggedRound, LoggedRun, logged_runs
-from earnest.engine.gradient.calibration import RecordedRound, RecordedRun, Replay, for_run, replay
+from earnest.engine.gradient.calibration import (
+    ConstantProposal,
+    Proposal,
+    RecordedRound,
+    RecordedRun,
+    Replay,
+    constant_proposals,
+    for_run,
+    proposals,
+    replay,
+)
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.constants import Constants, SolverSignal
-from earnest.engine.gradient.proposals import ConstantProposal, Proposal, constant_proposals, proposals
 from earnest.foundation.errors import Diagnostic, Faulty
 
 _SETTABLE: Final = {**CONSTANTS, **{name: name for name in PER_RUN if name != "tolerance"}}

@@ -31,10 +31,10 @@ from earnest.effects.ground.storage.database import Database
 from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Sandbox
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.effects.outside.artifacts.store import MEBIBYTE
+from earnest.engine.codec import SENDERS
 from earnest.engine.engine import Engine
 from earnest.engine.ports import Clarifier
 from earnest.engine.run import RunLimits
-from earnest.engine.senders import SENDERS
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.journal.heads import Witness

@@ -14,10 +14,8 @@ from earnest.agents.backlog import Backlog
 from earnest.agents.book import JsonLinesBook
 from earnest.agents.graph import Graph
 from earnest.agents.loop import Control, PlainLoop
-from earnest.agents.means import Means
-from earnest.agents.ports import WorkOrder
+from earnest.agents.means import Means, WorkOrder, World
 from earnest.agents.state import AgentRole
-from earnest.agents.world import World
 from earnest.app.agent_settings import AgentSettings
 from earnest.app.command_words import words_of
 from earnest.app.heartbeating import PATIENCE, environment_for
@@ -38,7 +36,7 @@ from earnest.runtime.heartbeats.runner import HeartbeatRunner
 from earnest.runtime.heartbeats.state import RunnerState
 
 if TYPE_CHECKING:
-    from earnest.agents.scouting import WebScout
+    from earnest.agents.discovery import WebScout
     from earnest.app.settings import Settings
     from earnest.effects.outside.llm.api import ChatModel
     from earnest.runtime.agents.engine_hands import EngineHands

@@ -6,9 +6,8 @@ from typing import Final
 
 from earnest.agents.backlog import Backlog
 from earnest.agents.book import JsonLinesBook
-from earnest.agents.discovery import FIVERR, Discovery, read_discovery
-from earnest.agents.ports import Mind
-from earnest.agents.scouting import REWARD_MICRO, WebScout
+from earnest.agents.discovery import FIVERR, REWARD_MICRO, Discovery, WebScout, read_discovery
+from earnest.agents.means import Mind
 from earnest.app.agent_settings import Searching
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.outside.web.fetching import FetchedPage, Web

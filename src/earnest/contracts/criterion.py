@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from earnest.contracts.json_values import frozen_object, plain_object
-from earnest.contracts.node import Node
+from earnest.contracts.node import Node, frozen_object, plain_object
 from earnest.contracts.reader import NodeReader
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Diagnostic

@@ -13,6 +13,7 @@ PATH_CHARACTERS_MAX: Final = 1_024
 PROGRAMS_MAX: Final = 50
 PACKAGES: Final = ("requirements", "pyproject", "venv")
 """Where packages can come from; one of them."""
+_TEXTS: Final = ("requirements", "pyproject", "extra", "venv")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ def read_environment(reader: NodeReader, node: Node | None, source: str) -> Envi
     """The environment in a file, None if it has none; what is wrong is noted in `reader`."""
     if node is None:
         return None
-    entries = reader.mapping(node, required=(), optional=("requirements", "pyproject", "extra", "venv", "programs"))
+    entries = reader.mapping(node, required=(), optional=(*_TEXTS, "programs"))
     given = [name for name in PACKAGES if name in entries]
     if len(given) > 1:
         reader.fault(entries[given[1]], f"packages come from one place, here also from {given[0]}")
@@ -51,10 +52,7 @@ def read_environment(reader: NodeReader, node: Node | None, source: str) -> Envi
     for name in programs:
         if name and ("/" in name or not name.isprintable()):
             reader.fault(entries["programs"], f"{name!r} must be the plain name of a program")
-    texts = {
-        name: reader.text(entries.get(name), at_most=PATH_CHARACTERS_MAX)
-        for name in ("requirements", "pyproject", "extra", "venv")
-    }
+    texts = {name: reader.text(entries.get(name), at_most=PATH_CHARACTERS_MAX) for name in _TEXTS}
     lines = {name: child.line for name, child in entries.items()}
     return EnvironmentSpec(**texts, programs=programs, source=source, lines=lines)
 
@@ -63,6 +61,5 @@ def environment_to_json(environment: EnvironmentSpec | None) -> JsonObject:
     """The member `environment` of a file, if it has one."""
     if environment is None:
         return {}
-    names = ("requirements", "pyproject", "extra", "venv")
-    texts = {name: text for name in names if (text := getattr(environment, name))}
+    texts = {name: text for name in _TEXTS if (text := getattr(environment, name))}
     return {"environment": {**texts, **({"programs": list(environment.programs)} if environment.programs else {})}}

@@ -1,15 +1,52 @@
-"""A value of a file or of kept data, with its place: what the rules read that say what is wrong, and where."""
+"""JSON values that cannot change, and such with their places: what the rules read that say what is wrong, and where."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
-from earnest.contracts.json_values import FrozenObject
-from earnest.foundation.canonical import JsonValue
+from earnest.foundation.canonical import JsonObject, JsonValue
 
 Scalar: TypeAlias = bool | int | float | str | None
 _NO_LINES: Final[Mapping[str, int]] = MappingProxyType({})  # one for all scalars: a file has very many
+
+
+class FrozenObject(dict[str, JsonValue]):
+    """A JSON object that refuses to change. Still a `dict`, because every JSON library takes one and nothing else."""
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("this object is frozen")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+
+def frozen(value: JsonValue) -> JsonValue:
+    """A deep copy whose objects are `FrozenObject` and whose lists are tuples."""
+    if isinstance(value, Mapping):
+        return frozen_object(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(frozen(item) for item in value)
+    return value
+
+
+def frozen_object(value: JsonObject) -> FrozenObject:
+    """As `frozen`, for an object."""
+    return FrozenObject((key, frozen(item)) for key, item in value.items())
+
+
+def plain(value: JsonValue) -> JsonValue:
+    """A deep copy out of `dict` and `list`, which every JSON library takes."""
+    if isinstance(value, Mapping):
+        return plain_object(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(item) for item in value]
+    return value
+
+
+def plain_object(value: JsonObject) -> dict[str, JsonValue]:
+    """As `plain`, for an object."""
+    return {key: plain(item) for key, item in value.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,23 +6,18 @@ from typing import Final
 
 from earnest.contracts.criterion import Criterion, criterion_to_json
 from earnest.contracts.environment import EnvironmentSpec, environment_to_json
-from earnest.contracts.json_values import frozen_object
+from earnest.contracts.node import frozen_object
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.shapes import to_json
 
 FORMAT: Final = "earnest-playbook-v1"
 INTENT_CHARACTERS_MAX: Final = 4_000
-PATH_CHARACTERS_MAX: Final = 1_024
-SUBTASKS_MAX: Final = 200
-APPROACHES_MAX: Final = 20
 STEPS_MAX: Final = 10
-CORRECTIONS_MAX: Final = 2
 INPUTS_MAX: Final = 50
 WRITES_MAX: Final = 20
 BUDGET_S_MAX: Final = 86_400
 REPLANS_MAX: Final = 10
 STEP_S_MAX: Final = 3_600
-LOOK_CHARACTERS_MAX: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,28 +1,22 @@
 """Reading a playbook, with every fault and its line."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from earnest.contracts.criterion import CRITERIA_MAX, CheckFaults, Criterion, Mode, no_check_faults, read_criteria
 from earnest.contracts.environment import read_environment
-from earnest.contracts.formats import refuse_other_format
 from earnest.contracts.never import read_never
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.playbook import (
-    APPROACHES_MAX,
     BUDGET_S_MAX,
-    CORRECTIONS_MAX,
     FORMAT,
     INPUTS_MAX,
     INTENT_CHARACTERS_MAX,
-    LOOK_CHARACTERS_MAX,
-    PATH_CHARACTERS_MAX,
     REPLANS_MAX,
     STEP_S_MAX,
     STEPS_MAX,
-    SUBTASKS_MAX,
     WRITES_MAX,
     Approach,
     Playbook,
@@ -33,7 +27,12 @@ from earnest.contracts.playbook import (
 from earnest.contracts.reader import NodeReader
 from earnest.contracts.yaml_source import read_yaml
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Faulty
+
+PATH_CHARACTERS_MAX: Final = 1_024
+SUBTASKS_MAX: Final = 200
+APPROACHES_MAX: Final = 20
+CORRECTIONS_MAX: Final = 2
+LOOK_CHARACTERS_MAX: Final = 4_000
 
 ToolFaults: TypeAlias = Callable[[str, JsonObject], Sequence[str]]
 """What is wrong with the arguments of a tool, in words: the caller knows the tools, the parser does not."""
@@ -77,34 +76,25 @@ def parse_playbook(
     and with a check.
     """
     parser = _Parser(tools=tools, tool_faults=tool_faults, check_faults=check_faults)
-    root = read_yaml(text, source)
-    refuse_other_format(root, source, FORMAT)
-    playbook = parser.playbook(root, source)
-    if parser.reader.faults:
-        raise Faulty(parser.reader.diagnostics(source))
-    return playbook
+    return parser.playbook(read_yaml(text, source, FORMAT), source)
 
 
 def playbook_from_json(form: JsonObject) -> Playbook:
     """A playbook kept as data. Raises `Faulty` as `parse_playbook` does, without lines."""
-    parser = _Parser(tools=None, tool_faults=lambda _tool, _args: (), check_faults=no_check_faults)
-    playbook = parser.playbook(node_of(form), "playbook")
-    if parser.reader.faults:
-        raise Faulty(parser.reader.diagnostics("playbook"))
-    return playbook
+    return _Parser().playbook(node_of(form), "playbook")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Parser:
     """Reads the parts of a playbook; what is wrong is in `reader`."""
 
-    def __init__(self, *, tools: Collection[str] | None, tool_faults: ToolFaults, check_faults: CheckFaults) -> None:
-        self.reader = NodeReader()
-        self._tools = tools
-        self._tool_faults = tool_faults
-        self._check_faults = check_faults
+    reader: NodeReader = field(default_factory=NodeReader)
+    tools: Collection[str] | None = None
+    tool_faults: ToolFaults = lambda _tool, _args: ()
+    check_faults: CheckFaults = no_check_faults
 
     def playbook(self, root: Node, source: str) -> Playbook:
-        """The whole."""
+        """The whole. Raises `Faulty` with all that is wrong."""
         read = self.reader
         entries = read.mapping(
             root,
@@ -112,7 +102,7 @@ class _Parser:
             optional=("budget", "environment", "inputs", "edits", "criteria", "never"),
         )
         read.choice(entries.get("format"), [FORMAT], default=FORMAT)
-        return Playbook(
+        playbook = Playbook(
             intent=read.text(entries.get("intent"), at_most=INTENT_CHARACTERS_MAX),
             task_class=read.slug(entries.get("task_class")),
             budget=self._budget(entries.get("budget")),
@@ -121,10 +111,12 @@ class _Parser:
             environment=read_environment(read, entries.get("environment"), source),
             criteria=(
                 *self._criteria(entries.get("criteria"), at_least=0),
-                *read_never(read, entries.get("never"), self._check_faults, judged=False),
+                *read_never(read, entries.get("never"), self.check_faults, judged=False),
             ),
             subtasks=self._subtasks(entries.get("subtasks")),
         )
+        read.raise_found(source)
+        return playbook
 
     def _budget(self, node: Node | None) -> PlaybookBudget:
         entries = self.reader.mapping(node, required=(), optional=("time_s", "replans"))
@@ -149,7 +141,7 @@ class _Parser:
 
     def _criteria(self, node: Node | None, *, at_least: int) -> tuple[Criterion, ...]:
         items = self.reader.items(node, at_least=at_least, at_most=CRITERIA_MAX)
-        criteria = read_criteria(self.reader, items, self._check_faults)
+        criteria = read_criteria(self.reader, items, self.check_faults)
         for item, criterion in zip(items, criteria, strict=True):
             has_check = isinstance(item.value, Mapping) and "check" in item.value
             if not has_check:
@@ -225,10 +217,10 @@ class _Parser:
         tool = read.text(entries.get("tool"), at_most=64)
         args = read.object(entries.get("args"))
         given = entries.get("args", node)
-        if tool and self._tools is not None and tool not in self._tools:
-            read.fault(entries["tool"], f"unknown tool {tool!r}; known tools: {', '.join(sorted(self._tools))}")
+        if tool and self.tools is not None and tool not in self.tools:
+            read.fault(entries["tool"], f"unknown tool {tool!r}; known tools: {', '.join(sorted(self.tools))}")
         elif tool and isinstance(given.value, Mapping):
-            for message in self._tool_faults(tool, args):
+            for message in self.tool_faults(tool, args):
                 read.fault(given, message)
         look = entries.get("look")
         return Step(

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from earnest.contracts.node import Node
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Diagnostic
+from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.foundation.names import is_slug
 
 FAULTS_MAX: Final = 200
@@ -34,9 +34,10 @@ class NodeReader:
         """Everything found so far, in order of lines; at most `FAULTS_MAX`."""
         return sorted(self._faults[:FAULTS_MAX], key=lambda fault: fault.line)
 
-    def diagnostics(self, source: str) -> list[Diagnostic]:
-        """The faults as a reader of the file sees them."""
-        return [Diagnostic(source=source, line=fault.line, message=fault.message) for fault in self.faults]
+    def raise_found(self, source: str) -> None:
+        """Raises `Faulty` with the faults as a reader of the file `source` sees them, if there are any."""
+        if self._faults:
+            raise Faulty([Diagnostic(source=source, line=one.line, message=one.message) for one in self.faults])
 
     def fault(self, node: Node, message: str, *, line: int | None = None) -> None:
         """Note a fault at `node`."""
@@ -97,7 +98,8 @@ class NodeReader:
         if node is None:
             return default
         if not isinstance(node.value, str):
-            self.fault(node, f"must be text, not {_kind(node)}{_quote_hint(node)}")
+            hint = ": put it in quotes" if isinstance(node.value, bool | int | float) else ""
+            self.fault(node, f"must be text, not {_kind(node)}{hint}")
         elif not empty and not node.value.strip():
             self.fault(node, "must not be empty")
         elif len(node.value) > at_most:
@@ -179,7 +181,3 @@ def _kind(node: Node) -> str:
             return "a mapping"
         case _:
             return "a list"
-
-
-def _quote_hint(node: Node) -> str:
-    return ": put it in quotes" if isinstance(node.value, bool | int | float) else ""

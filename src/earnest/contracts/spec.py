@@ -14,13 +14,11 @@ from earnest.contracts.criterion import (
     read_criteria,
 )
 from earnest.contracts.environment import EnvironmentSpec, environment_to_json, read_environment
-from earnest.contracts.formats import refuse_other_format
 from earnest.contracts.never import read_never
 from earnest.contracts.node import Node, node_of
 from earnest.contracts.reader import NodeReader
 from earnest.contracts.yaml_source import read_yaml
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Faulty
 
 FORMAT: Final = "earnest-spec-v1"
 TITLE_CHARACTERS_MAX: Final = 200
@@ -49,14 +47,12 @@ class VerificationSpec:
 
 def parse_spec(text: str | bytes, source: str, *, check_faults: CheckFaults = no_check_faults) -> VerificationSpec:
     """The spec that `text` is. Raises `Faulty` with every fault and its line."""
-    root = read_yaml(text, source)
-    refuse_other_format(root, source, FORMAT)
-    return _read(root, source, check_faults)
+    return _spec(read_yaml(text, source, FORMAT), source, check_faults)
 
 
 def spec_of_json(value: JsonObject, source: str, *, check_faults: CheckFaults = no_check_faults) -> VerificationSpec:
     """The spec that a JSON object is. Raises `Faulty` with every fault."""
-    return _read(node_of(value), source, check_faults)
+    return _spec(node_of(value), source, check_faults)
 
 
 def spec_to_json(spec: VerificationSpec) -> JsonObject:
@@ -71,15 +67,8 @@ def spec_to_json(spec: VerificationSpec) -> JsonObject:
     }
 
 
-def _read(root: Node, source: str, check_faults: CheckFaults) -> VerificationSpec:
+def _spec(root: Node, source: str, check_faults: CheckFaults) -> VerificationSpec:
     reader = NodeReader()
-    spec = _spec(reader, root, source, check_faults)
-    if reader.faults:
-        raise Faulty(reader.diagnostics(source))
-    return spec
-
-
-def _spec(reader: NodeReader, root: Node, source: str, check_faults: CheckFaults) -> VerificationSpec:
     entries = reader.mapping(
         root, required=("format", "title", "text", "criteria"), optional=("acceptance", "environment", "never")
     )
@@ -94,10 +83,12 @@ def _spec(reader: NodeReader, root: Node, source: str, check_faults: CheckFaults
     judged = acceptance is not Acceptance.MACHINE
     if criteria and not any(criterion.required for criterion in criteria):
         reader.fault(entries["criteria"], "at least one criterion must be required")
-    return VerificationSpec(
+    spec = VerificationSpec(
         title=reader.text(entries.get("title"), at_most=TITLE_CHARACTERS_MAX),
         text=reader.text(entries.get("text"), at_most=TEXT_CHARACTERS_MAX),
         acceptance=acceptance,
         environment=read_environment(reader, entries.get("environment"), source),
         criteria=(*criteria, *read_never(reader, entries.get("never"), check_faults, judged=judged)),
     )
+    reader.raise_found(source)
+    return spec

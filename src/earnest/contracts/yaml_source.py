@@ -5,7 +5,7 @@ promise must never see two promises.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import yaml
@@ -16,6 +16,10 @@ from earnest.foundation.errors import Diagnostic, Faulty
 
 SOURCE_BYTES_MAX: Final = 8 * 1024 * 1024
 DEPTH_MAX: Final = 32
+FORMATS: Final = {
+    "earnest-playbook-v1": "a playbook, which `earnest run` works",
+    "earnest-spec-v1": "a specification, by which `earnest verify` judges",
+}
 VALUES_MAX: Final = 500_000
 
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -48,8 +52,11 @@ _TAB: Final = re.compile(r"\btab\b|'\\t'")
 _RESOLVERS: Final = yaml.SafeLoader.yaml_implicit_resolvers
 
 
-def read_yaml(text: str | bytes, source: str) -> Node:
-    """The one document of `text`, UTF-8 of at most `SOURCE_BYTES_MAX`. Raises `Faulty` with everything found wrong."""
+def read_yaml(text: str | bytes, source: str, wanted: str = "") -> Node:
+    """The one document of `text`, UTF-8 of at most `SOURCE_BYTES_MAX`. Raises `Faulty` with everything found wrong.
+
+    Where one of `FORMATS` is `wanted`, a file of another one is refused in one line.
+    """
     data = _checked_bytes(text, source)
     builder = _Builder(source, yaml.parse(data, Loader=_Loader))
     try:
@@ -61,7 +68,16 @@ def read_yaml(text: str | bytes, source: str) -> Node:
         raise Faulty([Diagnostic(source=source, line=line, message=f"not YAML: {fault.reason}; remove them")]) from None
     if builder.faults:
         raise Faulty(builder.faults)
+    if wanted:
+        _refuse_other_format(node, source, wanted)
     return node
+
+
+def _refuse_other_format(root: Node, source: str, wanted: str) -> None:
+    given = root.value.get("format") if isinstance(root.value, Mapping) else None
+    if given is not None and given.value != wanted and isinstance(given.value, str) and given.value in FORMATS:
+        message = f"this is {FORMATS[given.value]}; here {FORMATS[wanted].partition(',')[0]} is wanted"
+        raise Faulty([Diagnostic(source=source, line=given.line, message=message)])
 
 
 def _meant(fault: yaml.MarkedYAMLError, text: str, source: str) -> Diagnostic:
@@ -146,7 +162,8 @@ class _Builder:
             key = self._node(event, path, depth + 1).value
             named = key if isinstance(key, str) else ""
             child = self._node(next(self._events), below(path, named), depth + 1)
-            if not isinstance(key, str) or _is_merge(event):
+            is_merge = isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value == "<<"
+            if not isinstance(key, str) or is_merge:
                 self._fault(at, "a key must be text: put it in quotes")
             elif key in values:
                 self._fault(at, f"the key {key!r} is already on line {key_lines[key]}")
@@ -189,10 +206,6 @@ class _Builder:
 
 def _line(event: yaml.Event) -> int:
     return event.start_mark.line + 1 if event.start_mark else 0
-
-
-def _is_merge(event: yaml.Event) -> bool:
-    return isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value == "<<"
 
 
 def _kind(text: str) -> str:

@@ -38,11 +38,8 @@ class Asking:
         asked = run.post.send(
             turn.role, f"{turn.key}/asked", ModelAsked(turn=turn, prompt=question.prompt), self._cause
         )
-        run.effects_in_flight += 1
-        try:
+        with run.effect():
             reply = await run.models.ask(turn, question)
-        finally:
-            run.effects_in_flight -= 1
         run.post.send(turn.role, f"{turn.key}/answered", reply.told, asked)
         self.answers.append(reply.told)
         if reply.value is None:

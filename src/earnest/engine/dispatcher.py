@@ -40,10 +40,7 @@ class Dispatcher(Participant[DispatchState]):
 
     role = Role.DISPATCHER
     hears = (PlanReady, PlanDirective, SubTaskOutcome)
-
-    def fresh(self) -> DispatchState:
-        """Nothing to dispatch."""
-        return DispatchState()
+    fresh = DispatchState
 
     def hear(self, run: EngineRun, state: DispatchState, envelope: Envelope) -> Work | None:
         """Start a round, or go on with it."""
@@ -73,26 +70,22 @@ class Dispatcher(Participant[DispatchState]):
 
     def _feed(self, run: EngineRun, state: DispatchState, cause: Envelope) -> None:
         """Fill the free places; when a group is done, go to the next, or end."""
-        assert state.plan is not None
+        plan = state.plan
+        assert plan is not None
         if not state.queue and not state.in_flight:
             if state.group_failed or not state.pending:
                 not_run = tuple(subtask.id for sequence in sorted(state.pending) for subtask in state.pending[sequence])
                 state.pending.clear()
-                ended = DispatchEnded(round=state.plan.round, not_run=not_run)
-                run.post.send(Role.DISPATCHER, f"r{state.plan.round}/dispatched", ended, cause)
+                ended = DispatchEnded(round=plan.round, not_run=not_run)
+                run.post.send(Role.DISPATCHER, f"r{plan.round}/dispatched", ended, cause)
                 return
-            self._next_group(run, state, cause)
+            sequence = min(state.pending)
+            state.queue.extend(state.pending.pop(sequence))
+            ids = tuple(subtask.id for subtask in state.queue)
+            started = GroupStarted(round=plan.round, sequence=sequence, subtask_ids=ids)
+            run.post.send(Role.DISPATCHER, f"r{plan.round}/group{sequence}", started, cause)
         while state.queue and len(state.in_flight) < run.limits.parallel_subtasks:
             self._order(run, state, cause, state.queue.popleft())
-
-    def _next_group(self, run: EngineRun, state: DispatchState, cause: Envelope) -> None:
-        assert state.plan is not None
-        sequence = min(state.pending)
-        state.queue.extend(state.pending.pop(sequence))
-        started = GroupStarted(
-            round=state.plan.round, sequence=sequence, subtask_ids=tuple(subtask.id for subtask in state.queue)
-        )
-        run.post.send(Role.DISPATCHER, f"r{state.plan.round}/group{sequence}", started, cause)
 
     def _order(self, run: EngineRun, state: DispatchState, cause: Envelope, subtask: PlannedSubTask) -> None:
         plan, directive = state.plan, state.directive

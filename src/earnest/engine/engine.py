@@ -1,4 +1,4 @@
-"""The engine puts the roles on a bus, admits runs and gives back their results."""
+"""The engine puts the roles on a bus, admits runs, watches over them and gives back their results."""
 
 import asyncio
 from typing import Any, Final
@@ -18,14 +18,17 @@ from earnest.engine.roles.planner import PlannerRole
 from earnest.engine.roles.shared_memory import SharedMemoryRole
 from earnest.engine.roles.solver import SolverRole
 from earnest.engine.run import EngineRun
-from earnest.engine.watchdog import watch
-from earnest.foundation.errors import Refused, Unavailable
+from earnest.foundation.errors import Broken, Refused, Unavailable
 
 RUNS_MAX: Final = 32
 """Runs in flight; one more is refused."""
 
 MESSAGES_PER_RUN_MAX: Final = 8_192
 """How many unserved messages of one run a role's inbox is sized for."""
+
+LOOK_MS: Final = 250
+ENDING_MS: Final = 5_000
+"""How long R7 has for the FinalResult of a run that is to stop."""
 
 
 class Engine:
@@ -105,3 +108,23 @@ class Engine:
             run = self._runs.get(envelope.run_id)
             if run is not None and isinstance(envelope.payload, FinalResult) and not run.result.done():
                 run.result.set_result(envelope.payload)
+
+
+async def watch(run: EngineRun, clock: Clock, already_elapsed_ms: int) -> None:
+    """Watch over the run: stop it over its time budget, or when nothing moves any more.
+
+    A run that does not end although it was stopped, by whomever, fails: nobody waits for ever. Ticks are counted,
+    so that a clock that is set meanwhile neither stretches a deadline nor brings it on.
+    """
+    started_ns = clock.ticks_ns()
+    while not run.stopping:
+        now_ns, budget_ms = clock.ticks_ns(), run.constants.time_budget_ms
+        elapsed_ms = already_elapsed_ms + (now_ns - started_ns) // 1_000_000
+        if elapsed_ms >= budget_ms:
+            run.stop(Role.WATCHDOG, AbandonCause.TIME, f"the time budget of {budget_ms / 1000:g} s is spent")
+        elif not run.effects_in_flight and now_ns - run.post.last_ns >= run.limits.silence_ms * 1_000_000:
+            run.stop(Role.WATCHDOG, AbandonCause.SILENCE, f"no message for {run.limits.silence_ms / 1000:g} s")
+        else:
+            await clock.sleep_ms(min(LOOK_MS, budget_ms - elapsed_ms))
+    await clock.sleep_ms(ENDING_MS)
+    run.fail(Broken(f"the run was stopped and R7 gave no result within {ENDING_MS // 1000} s"))

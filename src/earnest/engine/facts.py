@@ -4,8 +4,7 @@ from typing import Final
 
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.codec import decode, encode
-from earnest.engine.memory_messages import MemoryRecalled
-from earnest.engine.messages import MegramEmitted
+from earnest.engine.memory_messages import MegramEmitted, MemoryRecalled
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact

@@ -78,20 +78,18 @@ class ToolGuard:
 
         Without leave the run ends, whatever the mind makes of the error: a no is never planned around (Law 1).
         """
-        run = self._run
-        run.effects_in_flight += 1
-        try:
+        hands = self._run.hands
+        with self._run.effect():
             try:
-                return await run.hands.call(key, call, look)
+                try:
+                    return await hands.call(key, call, look)
+                except NeedsConfirmation as needs:
+                    await self._ask(needs)
+                    return await hands.call(needs.key, needs.call, look)
             except NeedsConfirmation as needs:
-                await self._ask(needs)
-                return await run.hands.call(needs.key, needs.call, look)
-        except NeedsConfirmation as needs:
-            self.over = str(needs)
-            run.stop(Role.RUNTIME, AbandonCause.LAW_1, self.over)
-            raise
-        finally:
-            run.effects_in_flight -= 1
+                self.over = str(needs)
+                self._run.stop(Role.RUNTIME, AbandonCause.LAW_1, self.over)
+                raise
 
     async def _ask(self, needs: NeedsConfirmation) -> None:
         """Have a person asked. Raises `needs` unless the answer is yes; whether that holds is checked by the hands."""

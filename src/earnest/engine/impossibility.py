@@ -50,23 +50,9 @@ class Reality(Protocol):
 
         `needs` are what the request takes as given, `criteria` those that must hold together.
         """
-        ...
 
     async def lacking(self, needs: Sequence[str], criteria: Sequence[Criterion]) -> str:
         """Which of `needs` is nowhere, in words; empty if none is. What a check of `criteria` names is to be made."""
-        ...
-
-
-class Unbelieving:
-    """`Reality` for runs in which nobody claims anything."""
-
-    async def confirmed(self, _claim: ImpossibilityClaim, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
-        """Nothing is."""
-        return ""
-
-    async def lacking(self, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
-        """Nothing is."""
-        return ""
 
 
 def claim_of(value: JsonValue) -> ImpossibilityClaim | None:

@@ -25,9 +25,9 @@ async def judge(
 
     Raises `Broken` or `OSError` for a failure of our own, and `BudgetSpent`.
     """
-    run.effects_in_flight += 1
     try:
-        given = await run.judge.judge(key, criteria, calls, output=output, model=model)
+        with run.effect():
+            given = await run.judge.judge(key, criteria, calls, output=output, model=model)
     except (Broken, BudgetSpent):
         raise
     except Exception as error:
@@ -36,8 +36,6 @@ async def judge(
         return tuple(
             _unclear(criterion, f"the judge failed: {type(error).__name__}: {error}") for criterion in criteria
         )
-    finally:
-        run.effects_in_flight -= 1
     return aligned(criteria, given)
 
 

@@ -1,4 +1,4 @@
-"""What roles say to each other about a task: the message types of a run (`engine.senders` says who may send them).
+"""What roles say to each other about a task: the message types of a run (`engine.codec` says who may send them).
 
 Payloads are frozen values that survive a round trip through JSON (`engine.codec`), because the messages of a run are
 kept as facts and a resumed run is replayed from them. Sources: seed artoo v0.8 (contracts of the roles), ADR 0003.
@@ -12,10 +12,8 @@ from earnest.contracts.playbook import Approach
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.gradient.blocking import Target, TriedApproach
 from earnest.engine.gradient.cascade import AbandonCause, MacroState, Urgency
-from earnest.engine.gradient.lessons import Lesson
 from earnest.engine.gradient.loss import Loss
-from earnest.engine.recollection import Recollection
-from earnest.memory.megram import Tag
+from earnest.foundation.canonical import JsonObject
 from earnest.verification.verdict import CriterionVerdict, FailureClass
 
 
@@ -106,20 +104,6 @@ class TaskSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryAsked:
-    """R2 asks R5 before it plans."""
-
-    tags: tuple[Tag, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryAnswered:
-    """R5's answer, in the order of the question."""
-
-    recollections: tuple[Recollection, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedSubTask:
     """One subtask of a plan. `approach` holds a playbook's steps; a model's executor finds its own."""
 
@@ -148,10 +132,9 @@ class PlanReady:
     """R2's plan of a round.
 
     `carried` subtasks were matched in an earlier round and nothing before them changed: their outcomes stand. What all
-    others left in the workspace is taken back before they are worked anew.
-    `notes` say in words what memory and directives did to the plan; `rules` are the ids of memory's rules that it
-    follows, so that a rule that failed can be blamed; `recalled` are those of the entries whose contents it was made
-    from, at most ten, whose age that renews.
+    others left in the workspace is taken back before they are worked anew. `notes` say in words what memory and
+    directives did to the plan; `rules` are the ids of memory's rules that it follows, so that one that failed can be
+    blamed; `recalled` those of the entries whose contents it was made from, at most ten, whose age that renews.
     """
 
     round: int
@@ -343,11 +326,31 @@ class PlanDirective:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MegramEmitted:
-    """R7, the only writer of memory, leaves something behind."""
+class ConfirmationAsked:
+    """An action that needs leave (Law 1). `action` is its digest: tool, version, canonical arguments, paths, network.
 
-    megram_id: str
-    lesson: Lesson
+    `args` are those of the tool, exactly. `paths`, absolute and resolved, are what it needs leave to write to beyond
+    what was granted, and `network` is whether it needs leave for that. `wording` says all of it to people, already
+    printable; nothing is decided by it.
+    """
+
+    action: str
+    tool: str
+    args: JsonObject
+    wording: str
+    paths: tuple[str, ...]
+    network: bool
+    expires_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmationAnswered:
+    """Yes or no to exactly this action, once. `by` says who: the person asked, or the option that named it."""
+
+    action: str
+    approved: bool
+    by: str
+    expires_at_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,10 +377,9 @@ class RunResumed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalResult:
-    """The end of a run; only R7 says it.
+    """The end of a run; only R7 says it. `directive` is accept, success or abandon; `cause` stands with abandon only.
 
-    `directive` is accept, success or abandon; `cause` stands with abandon only. `round` is the last one planned.
-    `unmet` names every criterion that is not met, so that nobody is deceived (Law 0).
+    `round` is the last one planned. `unmet` names every criterion that is not met: nobody is deceived (Law 0).
     """
 
     directive: MacroState

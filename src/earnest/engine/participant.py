@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Mapping
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from earnest.effects.ground.bus.api import Envelope, Subscription
 from earnest.engine.gradient.cascade import AbandonCause
@@ -18,14 +18,12 @@ class Participant(ABC, Generic[State]):
 
     role: ClassVar[Role]
     hears: ClassVar[tuple[type, ...]]
+    fresh: ClassVar[type[Any]]
+    """The type of its state of a run, made before anything was heard of it."""
 
     def __init__(self, runs: Mapping[str, EngineRun]) -> None:
         self._runs = runs
         self._states: dict[str, State] = {}
-
-    @abstractmethod
-    def fresh(self) -> State:
-        """The state of a run of which nothing was heard yet."""
 
     @abstractmethod
     def hear(self, run: EngineRun, state: State, envelope: Envelope, /) -> Work | None:

@@ -7,7 +7,7 @@ from earnest.contracts.criterion import Criterion
 from earnest.contracts.playbook import Approach, Step
 from earnest.effects.hands.tools.record import ToolCall
 from earnest.engine.gradient.blocking import Target, TriedApproach
-from earnest.engine.messages import PlannedSubTask, PlanReady
+from earnest.engine.messages import PlanDirective, PlannedSubTask, PlanReady
 from earnest.engine.ports import Hands, PlanningContext
 from earnest.foundation.names import is_slug
 
@@ -28,9 +28,12 @@ def plan_faults(plan: PlanReady, context: PlanningContext, hands: Hands) -> tupl
         faults.append("two criteria of the task have the same id")
     faults.extend(f"{other} is carried over, and is no subtask of the plan" for other in set(plan.carried) - set(ids))
     for subtask in plan.subtasks:
-        faults.extend(f"subtask {subtask.id}: {fault}" for fault in _subtask_faults(subtask))
-        broken = _carrying_faults if subtask.id in plan.carried else _blocking_faults
-        faults.extend(f"subtask {subtask.id}: {fault}" for fault in broken(subtask, plan, context, hands))
+        found = list(_subtask_faults(subtask))
+        if subtask.id in plan.carried:
+            found += _carrying_faults(subtask, plan, context)
+        else:
+            found += blocking_faults(subtask.id, subtask.approach, context.directive, hands)
+        faults.extend(f"subtask {subtask.id}: {fault}" for fault in found)
     return tuple(faults)
 
 
@@ -45,9 +48,7 @@ def _subtask_faults(subtask: PlannedSubTask) -> Iterator[str]:
         yield "two of its criteria have the same id"
 
 
-def _carrying_faults(
-    subtask: PlannedSubTask, plan: PlanReady, context: PlanningContext, _hands: Hands
-) -> Iterator[str]:
+def _carrying_faults(subtask: PlannedSubTask, plan: PlanReady, context: PlanningContext) -> Iterator[str]:
     """An outcome stands only for what was matched, and only while all that it may rest on stands too."""
     if subtask.id not in context.matched:
         yield "it is carried over, and did not match"
@@ -55,23 +56,24 @@ def _carrying_faults(
         yield "it is carried over, and a subtask before it is worked anew"
 
 
-def _blocking_faults(
-    subtask: PlannedSubTask, _plan: PlanReady, context: PlanningContext, hands: Hands
+def blocking_faults(
+    subtask_id: str, approach: Approach | None, directive: PlanDirective | None, hands: Hands
 ) -> Iterator[str]:
-    directive = context.directive
+    """What of this approach to a subtask is blocked; nothing before the first directive."""
     if directive is None:
         return
-    if subtask.approach is not None and _tried(subtask.id, subtask.approach) in directive.blocked_approaches:
-        yield f"it takes the blocked approach {subtask.approach.id}"
-    for call in planned_calls(subtask.approach):
+    if approach is not None and way_of(subtask_id, approach) in directive.blocked_approaches:
+        yield f"it takes the blocked approach {approach.id}"
+    for call in planned_calls(approach):
         if blocked := hands.tool_ids(call) & frozenset(directive.blocked_tools):
             yield f"it uses the blocked tool {min(blocked)}"
         if targets(hands, call) & frozenset(directive.blocked_targets):
             yield f"it uses the blocked target {hands.target(call)}"
 
 
-def _tried(subtask: str, approach: Approach) -> TriedApproach:
-    return TriedApproach(subtask=subtask, approach=approach.id)
+def way_of(subtask_id: str, approach: Approach) -> TriedApproach:
+    """The approach under the name by which it is remembered and blocked."""
+    return TriedApproach(subtask=subtask_id, approach=approach.id)
 
 
 def _repeats_an_id(criteria: Collection[Criterion]) -> bool:

@@ -1,17 +1,19 @@
 """What the engine needs from outside, as protocols: the runtime fills them, the engine reaches for nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.outside.llm.api import Message, Native
-from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.impossibility import ImpossibilityClaim
+from earnest.engine.memory_messages import Recollection
 from earnest.engine.messages import (
+    ConfirmationAnswered,
+    ConfirmationAsked,
     CorrectionSignal,
     FinalResult,
     PlanDirective,
@@ -23,7 +25,6 @@ from earnest.engine.messages import (
     TaskSpec,
 )
 from earnest.engine.model_messages import ModelAnswered, ModelTurn
-from earnest.engine.recollection import Recollection
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError
 from earnest.memory.megram import Tag
@@ -60,8 +61,7 @@ class Question:
     """What a mind asks its model. `prompt` names the prompt file and its version, `form` is that of the answer.
 
     `messages` hold everything; whatever in them is not ours stands between fences. `schema` is the form as the endpoint
-    is told it: with what others say of their tools' arguments, which no answer is held to here. `native` is the same
-    for models that call tools; what these call is read into a value of the form.
+    is told it. `native` is the same for models that call tools; what these call is read into a value of the form.
     """
 
     prompt: str
@@ -87,7 +87,6 @@ class Models(Protocol):
 
         Raises `BudgetSpent` before the call that would pass a bound.
         """
-        ...
 
 
 class RoleModel(Protocol):
@@ -95,15 +94,10 @@ class RoleModel(Protocol):
 
     async def ask(self, question: Question) -> JsonObject:
         """A value of the question's schema. Raises `Unanswered`."""
-        ...
 
 
-class LastWords(Protocol):
-    """What a model may add to the words of an abandoned run; R7 itself has no other mind."""
-
-    async def __call__(self, result: FinalResult, model: RoleModel, /) -> FinalResult:
-        """The result, of which nothing but words differs. Soon: a user waits for it."""
-        ...
+LastWords: TypeAlias = Callable[[FinalResult, RoleModel], Awaitable[FinalResult]]
+"""What a model may add to the words of an abandoned run, and nothing else; soon, for a user waits. R7's only mind."""
 
 
 class BudgetSpent(EarnestError):
@@ -115,23 +109,18 @@ class Hands(Protocol):
 
     def faults(self, call: ToolCall) -> Sequence[str]:
         """What is wrong with the call's tool or arguments; empty if nothing."""
-        ...
 
     def tool_ids(self, call: ToolCall) -> frozenset[str]:
         """The identities that `blocked_tools` speaks of."""
-        ...
 
     def target(self, call: ToolCall) -> str:
         """What `blocked_targets` speaks of."""
-        ...
 
     def digest(self, call: ToolCall) -> str:
         """Equal for the same action: tool, version, canonical arguments, reach."""
-        ...
 
     def refused(self, call: ToolCall, failure: ToolFailure) -> ToolRecord:
         """The record of a call that is not performed."""
-        ...
 
     async def call(self, key: str, call: ToolCall, look: str | None = None) -> ToolRecord:
         """Perform the call once, whatever crashes. `key` names it within the run.
@@ -141,14 +130,12 @@ class Hands(Protocol):
         Raises `NeedsConfirmation` for what was neither granted nor confirmed, `EffectUnknown` for what a crash left
         open, `GivenUp` where that is a person's answer, and `OSError` or `Broken` where our own side failed.
         """
-        ...
 
     async def revert(self, key: str, call_prefixes: Sequence[str]) -> None:
         """Take back, once, what the calls whose keys begin so changed in the workspace: what began last, first.
 
         The prefixes come in the order in which that work began.
         """
-        ...
 
 
 class Confirming(Protocol):
@@ -156,7 +143,6 @@ class Confirming(Protocol):
 
     async def confirm(self, key: str, asked: ConfirmationAsked) -> ConfirmationAnswered:
         """The answer, durable by now: asked once per `key`, whatever crashes. No answer in time is a no."""
-        ...
 
 
 class CriteriaJudge(Protocol):
@@ -175,7 +161,6 @@ class CriteriaJudge(Protocol):
 
         What no check decides, the model of the role that asks may judge; `output` is the executor's own words.
         """
-        ...
 
 
 class Recall(Protocol):
@@ -183,7 +168,6 @@ class Recall(Protocol):
 
     def look_up(self, tags: Sequence[Tag]) -> tuple[Recollection, ...]:
         """One answer a tag, in order."""
-        ...
 
 
 class KeptMessages(Protocol):
@@ -191,7 +175,6 @@ class KeptMessages(Protocol):
 
     def kept(self, message_id: str) -> Envelope | None:
         """The message with this id, if it was sent before."""
-        ...
 
 
 class Clarifier(Protocol):
@@ -199,7 +182,6 @@ class Clarifier(Protocol):
 
     async def ask(self, questions: Sequence[str], /) -> Sequence[str]:
         """One answer a question, in order, "" for none. Waits as long as a person takes."""
-        ...
 
 
 class Agreeing(Protocol):
@@ -210,7 +192,6 @@ class Agreeing(Protocol):
 
         crashes, and waited for as long as a person takes.
         """
-        ...
 
 
 class Perceiver(Protocol):
@@ -218,7 +199,6 @@ class Perceiver(Protocol):
 
     async def perceive(self, request: TaskRequested, model: RoleModel) -> TaskSpec:
         """Restate faithfully. Raises `Unanswered`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,14 +232,12 @@ class Planner(Protocol):
 
     def tags(self, spec: TaskSpec) -> tuple[Tag, ...]:
         """What to ask memory before planning."""
-        ...
 
     async def plan(self, context: PlanningContext, model: RoleModel) -> PlanReady | PlanningFailed | ImpossibilityClaim:
         """A plan for the round, why there is none, or that none can be: the claim is looked into, and if it is not true
 
         the planner is asked again, with that as an objection. Round and number of corrections are set by R2 itself.
         """
-        ...
 
 
 class GuardedTools(Protocol):
@@ -267,7 +245,6 @@ class GuardedTools(Protocol):
 
     async def call(self, call: ToolCall, look: str | None = None) -> ToolRecord:
         """Perform it, or give back a failed record that says what refused it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,4 +264,3 @@ class Executor(Protocol):
         self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools, model: RoleModel
     ) -> Assertion:
         """Work the subtask, or work it again."""
-        ...

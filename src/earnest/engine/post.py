@@ -1,7 +1,7 @@
 """A run's way onto the bus: ids are derived, times stamped, and what was sent before is sent again as it was."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.clock import Clock
@@ -23,23 +23,24 @@ def active_ms(started_ms: int, now_ms: int, pauses: Iterable[Pause]) -> int:
     return max(0, now_ms - started_ms - paused)
 
 
+@dataclass(slots=True, kw_only=True)
 class Outbox:
-    """Sends for all roles of one run."""
+    """Sends for all roles of one run. `last_ns` is the tick at which it last sent anything, or was made."""
 
-    def __init__(
-        self, *, run_id: str, bus: Bus, clock: Clock, kept: KeptMessages, pauses: Iterable[Pause] = ()
-    ) -> None:
-        self.run_id = run_id
-        self.last_ns = clock.ticks_ns()
-        self._bus = bus
-        self._clock = clock
-        self._kept = kept
-        self._pauses = tuple(pauses)
+    run_id: str
+    bus: Bus
+    clock: Clock
+    kept: KeptMessages
+    pauses: Sequence[Pause] = ()
+    last_ns: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.last_ns = self.clock.ticks_ns()
 
     def send(self, sender: Role, key: str, payload: object, cause: Envelope | None) -> Envelope:
         """Publish under `<run>/<key>`. A kept message of that id wins over `payload`: it is what was decided then."""
         message_id = f"{self.run_id}/{key}"
-        kept = self._kept.kept(message_id)
+        kept = self.kept.kept(message_id)
         if kept is not None:
             envelope = replace(kept, replayed=True)
         else:
@@ -48,32 +49,32 @@ class Outbox:
                 run_id=self.run_id,
                 sender=sender,
                 causation_id=cause.id if cause else None,
-                at_ms=self._clock.now_ms(),
+                at_ms=self.clock.now_ms(),
                 payload=payload,
             )
-        self.last_ns = self._clock.ticks_ns()
-        self._bus.publish(envelope)
+        self.last_ns = self.clock.ticks_ns()
+        self.bus.publish(envelope)
         return envelope
 
     @property
     def interruptions(self) -> int:
         """How often this run was resumed."""
-        return len(self._pauses)
+        return len(self.pauses)
 
     def elapsed_ms(self, started_ms: int, at_ms: int) -> int:
         """Working time between two instants of this run."""
-        return active_ms(started_ms, at_ms, self._pauses)
+        return active_ms(started_ms, at_ms, self.pauses)
 
     def repeat(self, sender: Role, key: str) -> bool:
         """Send again what was sent under `key` before, if anything was."""
-        kept = self._kept.kept(f"{self.run_id}/{key}")
+        kept = self.kept.kept(f"{self.run_id}/{key}")
         if kept is not None:
             self.send(sender, key, kept.payload, None)
         return kept is not None
 
     def announce_resumption(self) -> None:
         """Tell observers how long nobody worked."""
-        if self._pauses:
-            last = self._pauses[-1]
+        if self.pauses:
+            last = self.pauses[-1]
             payload = RunResumed(downtime_ms=max(0, last.to_ms - last.from_ms))
             self.send(Role.RUNTIME, f"resumed/{self.interruptions}", payload, None)

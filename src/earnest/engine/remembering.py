@@ -9,9 +9,15 @@ from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.constants import Constants
 from earnest.engine.gradient.lessons import CONTENT_CHARACTERS_MAX, Lesson
 from earnest.engine.gradient.trajectory import Observation
-from earnest.engine.memory_messages import FeedbackGiven, ForgetRequested, MegramWithdrawn, RememberRequested
-from earnest.engine.messages import MegramEmitted, PlanReady, Role
-from earnest.engine.recollection import Recollection
+from earnest.engine.memory_messages import (
+    FeedbackGiven,
+    ForgetRequested,
+    MegramEmitted,
+    MegramWithdrawn,
+    Recollection,
+    RememberRequested,
+)
+from earnest.engine.messages import PlanReady, Role
 from earnest.foundation.errors import Refused
 from earnest.foundation.text import head_tail
 from earnest.memory.megram import NO_RUN, NOTES, Level, Tag, intent_tag

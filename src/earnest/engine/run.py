@@ -1,14 +1,14 @@
 """One run as the roles see it: its minds, its hands, its limits, its post and its running work."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from earnest.engine.confirming import Nobody
 from earnest.engine.gradient.cascade import AbandonCause
 from earnest.engine.gradient.constants import Constants, Tuning, tuned
-from earnest.engine.impossibility import Reality, Unbelieving
+from earnest.engine.impossibility import Reality
 from earnest.engine.messages import FinalResult, Remarked, Role, StopRequested
 from earnest.engine.ports import (
     Agreeing,
@@ -60,8 +60,8 @@ class EngineRun:
     """By task class."""
     limits: RunLimits = field(default_factory=RunLimits)
     agreeing: Agreeing | None = None
-    confirming: Confirming = field(default_factory=Nobody)
-    reality: Reality = field(default_factory=Unbelieving)
+    confirming: Confirming
+    reality: Reality
     result: asyncio.Future[FinalResult] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     effects_in_flight: int = 0
     remarks: int = 0
@@ -74,6 +74,15 @@ class EngineRun:
     def id(self) -> str:
         """The run's id."""
         return self.post.run_id
+
+    @contextmanager
+    def effect(self) -> Iterator[None]:
+        """While it lasts an effect is in flight, and to say nothing is no silence."""
+        self.effects_in_flight += 1
+        try:
+            yield
+        finally:
+            self.effects_in_flight -= 1
 
     def tune(self, task_class: str) -> None:
         """Take on what was set for this class of tasks."""

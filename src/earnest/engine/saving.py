@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from earnest.contracts.criterion import CheckSpec, Criterion, Mode
 from earnest.contracts.playbook import (
@@ -20,9 +20,8 @@ from earnest.contracts.playbook import (
 from earnest.effects.hands.tools.record import ToolCall, ToolRecord
 from earnest.effects.hands.tools.shell_words import Unbalanced, Word, scan
 from earnest.effects.hands.workspace.tree import EntryKind
-from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.gradient.cascade import MacroState
-from earnest.engine.messages import FinalResult, PlannedSubTask, TaskRequested, TaskSpec
+from earnest.engine.messages import ConfirmationAsked, FinalResult, PlannedSubTask, TaskRequested, TaskSpec
 from earnest.engine.pinning import Today, pattern_of
 from earnest.engine.sensing import Seen
 from earnest.foundation.canonical import canonical_text
@@ -42,6 +41,7 @@ _INTERPRETER: Final = re.compile(
 _PROOF: Final = re.compile(r"c\d+ (?P<digest>sha256:[0-9a-f]{64}): (?P<quote>.*)", re.DOTALL)
 """A reference into the records, as `verification.records.rulings` tells it."""
 
+_Message = TypeVar("_Message")
 Digest = Callable[[ToolCall], str]
 """The digest under which a call is recorded."""
 
@@ -93,78 +93,56 @@ def playbook_of(
     model judged the check is made that the cited evidence supports: see `docs/playbooks.md`.
     Raises `Refused("not_saved")`.
     """
-    run = _Told()
-    for message in messages:
-        run.note(message)
-    today = None
-    if any(map(run.names, inputs)):
-        asked = [run.request.raw_input] if run.request else []
-        today = Today(given, "\n".join([*asked, *inputs]))
-    return _Saving(run=run, digest=digest, texts=texts, today=today).saved(inputs, edits or {})
+    said, seen = tuple(messages), Seen()
+    for message in said:
+        seen.note(message)
+    request, spec, result = _last(said, TaskRequested), _last(said, TaskSpec), _last(said, FinalResult)
+    if result is None or result.directive is not MacroState.ACCEPT:
+        raise _not_saved("only a run that was accepted can be repeated")
+    if request is None or spec is None or seen.plan is None:
+        raise _not_saved("nothing was planned, so there is nothing to repeat")
+    is_read = any(_names(record, path) for record in seen.records.values() for path in inputs)
+    today = Today(given, "\n".join([request.raw_input, *inputs])) if is_read else None
+    asked = [one for one in said if isinstance(one, ConfirmationAsked)]
+    saving = _Saving(seen=seen, asked=asked, digest=digest, texts=texts, today=today)
+    everything = [key for subtask in seen.plan.subtasks for key in seen.outcomes[subtask.id].calls]
+    playbook = Playbook(
+        intent=spec.intent,
+        task_class=spec.task_class,
+        budget=PlaybookBudget(time_s=min(BUDGET_S_MAX, max(1, request.budget.time_ms // 1000))),
+        inputs=dict(inputs),
+        edits=dict(edits or {}),
+        criteria=saving.criteria(TASK, seen.plan.task_criteria, seen.task_verdicts, everything),
+        subtasks=tuple(map(saving.subtask, seen.plan.subtasks)),
+    )
+    left_out, weaker = tuple(saving.left_out), tuple(saving.weaker)
+    return Saved(playbook=playbook, left_out=left_out, weaker=weaker, made=frozenset(saving.made))
 
 
-@dataclass(slots=True)
-class _Told:
-    """What was said in the run."""
+def _last(said: Sequence[object], kind: type[_Message]) -> _Message | None:
+    return next((message for message in reversed(said) if isinstance(message, kind)), None)
 
-    seen: Seen = field(default_factory=Seen)
-    request: TaskRequested | None = None
-    spec: TaskSpec | None = None
-    result: FinalResult | None = None
-    asked: list[ConfirmationAsked] = field(default_factory=list)
 
-    def note(self, message: object) -> None:
-        self.seen.note(message)
-        match message:
-            case TaskRequested():
-                self.request = message
-            case TaskSpec():
-                self.spec = message
-            case FinalResult():
-                self.result = message
-            case ConfirmationAsked():
-                self.asked.append(message)
-            case _:
-                pass
-
-    def names(self, path: str) -> bool:
-        """True if a call names this place of the workspace."""
-        word = re.compile(rf"(?<![\w.-]){re.escape(path)}(?![\w-])")
-        return any(word.search(canonical_text(record.args)) for record in self.seen.records.values())
+def _names(record: ToolRecord, path: str) -> bool:
+    """True if the call names this place of the workspace."""
+    return re.search(rf"(?<![\w.-]){re.escape(path)}(?![\w-])", canonical_text(record.args)) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Saving:
-    run: _Told
+    seen: Seen
+    asked: Sequence[ConfirmationAsked]
     digest: Digest
     texts: Mapping[str, str]
     today: Today | None
     """Of inputs that a call named: what was found out may hold for what they are today alone."""
+    left_out: list[str] = field(default_factory=list)
     weaker: list[str] = field(default_factory=list)
     made: set[tuple[str, str]] = field(default_factory=set)
 
-    def saved(self, inputs: Mapping[str, str], edits: Mapping[str, str]) -> Saved:
-        run, plan = self.run, self.run.seen.plan
-        if run.result is None or run.result.directive is not MacroState.ACCEPT:
-            raise _not_saved("only a run that was accepted can be repeated")
-        if run.request is None or run.spec is None or plan is None:
-            raise _not_saved("nothing was planned, so there is nothing to repeat")
-        left_out: list[str] = []
-        everything = [key for subtask in plan.subtasks for key in run.seen.outcomes[subtask.id].calls]
-        playbook = Playbook(
-            intent=run.spec.intent,
-            task_class=run.spec.task_class,
-            budget=PlaybookBudget(time_s=min(BUDGET_S_MAX, max(1, run.request.budget.time_ms // 1000))),
-            inputs=dict(inputs),
-            edits=dict(edits),
-            criteria=self._criteria(TASK, plan.task_criteria, run.seen.task_verdicts, everything, left_out),
-            subtasks=tuple(self._subtask(subtask, left_out) for subtask in plan.subtasks),
-        )
-        return Saved(playbook=playbook, left_out=tuple(left_out), weaker=tuple(self.weaker), made=frozenset(self.made))
-
-    def _subtask(self, planned: PlannedSubTask, left_out: list[str]) -> Subtask:
-        outcome = self.run.seen.outcomes[planned.id]
-        criteria = self._criteria(planned.id, planned.criteria, outcome.verdicts, outcome.calls, left_out)
+    def subtask(self, planned: PlannedSubTask) -> Subtask:
+        outcome = self.seen.outcomes[planned.id]
+        criteria = self.criteria(planned.id, planned.criteria, outcome.verdicts, outcome.calls)
         _check_wanted(criteria, planned)
         approach = Approach(id=APPROACH, steps=self._steps(planned.id, outcome.calls))
         return Subtask(
@@ -185,7 +163,7 @@ class _Saving:
         steps: dict[str, Step] = {}
         looked: set[str] = set()
         for key in keys:
-            record = self.run.seen.records[key]
+            record = self.seen.records[key]
             if not record.changed and not record.ok:
                 continue
             call = self._call(record)
@@ -204,19 +182,14 @@ class _Saving:
     def _call(self, record: ToolRecord) -> ToolCall:
         """The call that was recorded, proven by its digest. A record does not say what was granted to the whole run."""
         bare = ToolCall(tool=record.tool, args=record.args)
-        confirmed = (replace(bare, network=asked.network, writes=asked.paths) for asked in self.run.asked)
+        confirmed = (replace(bare, network=asked.network, writes=asked.paths) for asked in self.asked)
         for call in (bare, replace(bare, network=True), *confirmed):
             if self.digest(call) == record.call_digest and len(call.writes) <= WRITES_MAX:
                 return call
         raise _not_saved(f"where {record.tool} {record.target[:200]!a} was granted to write is not in its record")
 
-    def _criteria(
-        self,
-        scope: str,
-        criteria: Iterable[Criterion],
-        verdicts: Iterable[CriterionVerdict],
-        keys: Sequence[str],
-        left_out: list[str],
+    def criteria(
+        self, scope: str, criteria: Iterable[Criterion], verdicts: Iterable[CriterionVerdict], keys: Sequence[str]
     ) -> tuple[Criterion, ...]:
         reached = {verdict.id: verdict for verdict in verdicts}
         kept: list[Criterion] = []
@@ -233,12 +206,12 @@ class _Saving:
             if general != wanted:
                 self.weaker.append(f"{scope}: {criterion.text}")
             elif wanted is None:
-                left_out.append(f"{scope}: {criterion.text}")
+                self.left_out.append(f"{scope}: {criterion.text}")
         return tuple(kept)
 
     def _checks(self, verdict: CriterionVerdict, keys: Sequence[str]) -> Iterator[CheckSpec]:
         """What each piece of evidence supports, in the order in which it was cited."""
-        records = [self.run.seen.records[key] for key in keys]
+        records = [self.seen.records[key] for key in keys]
         for told in verdict.evidence:
             proof = _PROOF.fullmatch(told)
             for at, record in enumerate(records):
@@ -274,7 +247,7 @@ class _Saving:
         return CheckSpec(kind="command", config={"command": [*SHELL, command], "stdout_regex": pattern})
 
     def _made(self) -> frozenset[str]:
-        changes = (change for record in self.run.seen.records.values() for change in record.changed)
+        changes = (change for record in self.seen.records.values() for change in record.changed)
         return frozenset(change.path for change in changes if change.kind is EntryKind.FILE)
 
 

@@ -61,6 +61,17 @@ class Seen:
             case _:
                 pass
 
+    @property
+    def planned_outcomes(self) -> list[SubTaskOutcome]:
+        """Those that there are, in the order of the plan."""
+        return [self.outcomes[one.id] for one in (self.plan.subtasks if self.plan else ()) if one.id in self.outcomes]
+
+    @property
+    def verdicts(self) -> Mapping[tuple[str | None, str], CriterionVerdict]:
+        """All verdicts by their subtask, None for the task, and the criterion's id."""
+        of_subtasks = {(one.subtask_id, each.id): each for one in self.outcomes.values() for each in one.verdicts}
+        return of_subtasks | {(None, verdict.id): verdict for verdict in self.task_verdicts}
+
     def _begin(self, plan: PlanReady) -> None:
         """A round begins. Of what was there, only carried outcomes stand: the rest is taken back and worked anew."""
         self.plan, self.task_verdicts = plan, ()

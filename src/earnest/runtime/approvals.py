@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from earnest.effects.ground.clock import Clock
-from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
+from earnest.engine.messages import ConfirmationAnswered, ConfirmationAsked
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken
 from earnest.runtime.leave import answer_key

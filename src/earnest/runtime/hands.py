@@ -18,7 +18,7 @@ from earnest.effects.hands.tools.toolbox import WRITES_MAX, Toolbox
 from earnest.effects.hands.workspace.changes import Change
 from earnest.effects.hands.workspace.stage import Stage
 from earnest.effects.hands.workspace.staging import Workspace
-from earnest.engine.confirming import ConfirmationAsked
+from earnest.engine.messages import ConfirmationAsked
 from earnest.engine.ports import EffectUnknown, GivenUp, NeedsConfirmation
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Broken, Refused

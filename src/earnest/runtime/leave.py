@@ -12,8 +12,8 @@ from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.engine.codec import decode, encode
-from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.facts import FINISHED, LEAVE_ASKED, LEAVE_SAID, OUTCOME
+from earnest.engine.messages import ConfirmationAsked
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.facts import Fact

@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from earnest.contracts.playbook import Playbook
-from earnest.engine.playbook.executor import PlaybookExecutor
-from earnest.engine.playbook.no_models import NoModels
-from earnest.engine.playbook.planner import PlaybookPerceiver, PlaybookPlanner
+from earnest.engine.playbook import NoModels, PlaybookExecutor, PlaybookPerceiver, PlaybookPlanner
 from earnest.engine.ports import Agreeing, Executor, Hands, LastWords, Models, Perceiver, Planner
 
 if TYPE_CHECKING:

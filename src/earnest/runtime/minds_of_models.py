@@ -8,10 +8,10 @@ from earnest.contracts.criterion import CheckFaults, Criterion
 from earnest.effects.hands.tools.api import Leave, Tool
 from earnest.effects.hands.tools.shell import Shell
 from earnest.effects.hands.tools.task_folder import PROGRAM
+from earnest.engine.model.calling import ToolOffer
 from earnest.engine.model.executor import ModelExecutor
 from earnest.engine.model.graceful import last_words
 from earnest.engine.model.judge import ModelJudge
-from earnest.engine.model.offers import ToolOffer
 from earnest.engine.model.perceiver import ModelPerceiver
 from earnest.engine.model.planner import ModelPlanner
 from earnest.engine.picture import Look

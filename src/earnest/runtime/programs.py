@@ -12,9 +12,8 @@ from earnest.effects.hands.tools.record import ToolCall
 from earnest.effects.hands.tools.task_folder import PROGRAM
 from earnest.effects.hands.tools.toolbox import TIMEOUT_MS_MAX
 from earnest.engine.messages import Budget
-from earnest.engine.playbook.no_models import NoModels
-from earnest.engine.program.executor import ProgramExecutor
-from earnest.engine.program.planner import SpecPerceiver, SpecPlanner
+from earnest.engine.playbook import NoModels
+from earnest.engine.program import ProgramExecutor, SpecPerceiver, SpecPlanner
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.runtime.minds import Minds
 

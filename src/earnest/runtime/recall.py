@@ -9,9 +9,7 @@ from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.engine.facts import MEGRAM, RECALLED, message_of
-from earnest.engine.memory_messages import MemoryRecalled
-from earnest.engine.messages import MegramEmitted
-from earnest.engine.recollection import Recollection, Rule
+from earnest.engine.memory_messages import MegramEmitted, MemoryRecalled, Recollection, Rule
 from earnest.engine.remembering import SESSION
 from earnest.memory.consolidation import MemoryRevision, has_fallen
 from earnest.memory.megram import ANY_TARGET, HYPOTHESES, Megram, MegramState, Tag, of_state, tool_of

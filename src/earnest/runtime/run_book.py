@@ -13,8 +13,8 @@ from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.facts import DECIDED, INTENT, MESSAGES, OUTCOME, UNKNOWN, message_fact, message_of
+from earnest.engine.messages import ConfirmationAsked
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact

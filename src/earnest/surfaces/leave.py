@@ -11,7 +11,7 @@ from earnest.effects.hands.edits.text_diff import unified
 from earnest.foundation.text import printable
 
 if TYPE_CHECKING:
-    from earnest.engine.confirming import ConfirmationAsked
+    from earnest.engine.messages import ConfirmationAsked
 
 SHOWN_LINES_MAX: Final = 200
 

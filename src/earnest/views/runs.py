@@ -9,10 +9,10 @@ from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, INTENT, MESSAGES, OUTCOME, RESUMED, STARTED, message_of
+from earnest.engine.memory_messages import MegramEmitted
 from earnest.engine.messages import (
     CorrectionSignal,
     FinalResult,
-    MegramEmitted,
     OutcomeSummary,
     PlanDirective,
     PlanReady,

@@ -15,7 +15,7 @@ from earnest.contracts.heartbeat.task import (
     HeartbeatContract,
     HeartbeatTask,
 )
-from earnest.contracts.heartbeat.writing import added, edited, ticked
+from earnest.contracts.heartbeat.writing import added, ticked
 from earnest.foundation.errors import Faulty, Refused
 
 BOM = "\ufeff"
@@ -23,7 +23,7 @@ LINE_END = re.compile(r"\r\n|\n|\r")
 MEANT = re.compile(r"(?:<!-- )?[ \t>]*(?:[-*+]|[0-9]{1,9}[.)])[ \t\u00a0]*(?:\[[ \t\u00a0]\]|\[[xX]?\](?![(:\[])|[☐☑])")
 """What nobody writes who does not mean a task. Not the parser's own idea of it."""
 WRITTEN = 1
-"""So many tasks of a text, from the middle on, are ticked, edited and left out."""
+"""So many tasks of a text, from the middle on, are ticked and left out."""
 
 
 def hold(data: bytes) -> None:
@@ -40,7 +40,6 @@ def hold(data: bytes) -> None:
     a_contract_differs_from_less_of_it_by_what_is_gone(contract)
     for task in contract.tasks[len(contract.tasks) // 2 :][:WRITTEN]:
         a_tick_changes_one_character(text, contract, task)
-        an_edit_changes_one_line(text, task)
     an_addition_keeps_every_line(text, contract)
 
 
@@ -110,20 +109,6 @@ def a_tick_changes_one_character(text: str, contract: HeartbeatContract, task: H
     assert ticked(other, task.id, is_done=not task.is_ticked) == other
     if not task.is_ticked:
         assert ticked(other, task.id, is_done=False) == text
-
-
-def an_edit_changes_one_line(text: str, task: HeartbeatTask) -> None:
-    wanted = replace(
-        task, required=not task.required, verify="probe_a", max_attempts=7, is_structured=True, every_s=3_600
-    )
-    try:
-        other = edited(text, wanted)
-    except Refused:  # what stands in the line hides what is written behind it
-        return
-    before, after = LINE_END.split(text), LINE_END.split(other)
-    assert [*before[: task.line - 1], *before[task.line :]] == [*after[: task.line - 1], *after[task.line :]]
-    assert wanted in parse_heartbeat(other).tasks
-    assert edited(other, wanted) == other
 
 
 def an_addition_keeps_every_line(text: str, contract: HeartbeatContract) -> None:

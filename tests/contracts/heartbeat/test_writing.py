@@ -1,13 +1,10 @@
 """Does writing change what it owns, and no byte besides?"""
 
-from dataclasses import replace
-from typing import Any
-
 import pytest
 
 from earnest.contracts.heartbeat.parse import parse_heartbeat
 from earnest.contracts.heartbeat.task import HeartbeatTask
-from earnest.contracts.heartbeat.writing import NEW_FILE, added, edited, ticked
+from earnest.contracts.heartbeat.writing import NEW_FILE, added, ticked
 from earnest.foundation.errors import Refused
 
 ODD = (
@@ -26,43 +23,6 @@ def test_a_tick_changes_one_character() -> None:
     assert ticked(ODD, "a") == ODD.replace("*  [ ]", "*  [x]")
     assert ticked(ODD, "plain", is_done=False) == ODD.replace("[X]", "[ ]")
     assert ticked(ODD, "plain") == ODD
-
-
-@pytest.mark.parametrize(
-    ("change", "old", "new"),
-    [
-        ({"description": "C | D"}, "B <!--", r"C \| D <!--"),
-        ({"verify": "y"}, "verify:x", "verify: y"),
-        ({"verify": ""}, "  | verify:x", ""),
-        ({"max_attempts": 3}, "|\tmax_attempts: 5", ""),
-        ({"max_attempts": 4}, "max_attempts: 5", "max_attempts: 4"),
-        ({"required": False}, "attempts: 5", "attempts: 5 | optional"),
-        ({"every_s": 86_400}, "attempts: 5", "attempts: 5 | every: 1d"),
-        (
-            {"is_ticked": True, "verify": "z"},
-            "[ ]  a  |  B <!-- c -->  | verify:x",
-            "[x]  a  |  B <!-- c -->  | verify: z",
-        ),
-    ],
-)
-def test_an_edit_touches_the_field_that_changes(change: dict[str, Any], old: str, new: str) -> None:
-    wanted = replace(task(ODD, "a"), **change)
-    other = edited(ODD, wanted)
-    assert other == ODD.replace(old, new, 1)
-    assert task(other, "a") == wanted
-
-
-def test_every_obligation_in_a_line_is_edited() -> None:
-    text = "## Tasks\n- [ ] a | B | optional | required\n"
-    assert edited(text, replace(task(text, "a"), required=False)) == "## Tasks\n- [ ] a | B | optional | optional\n"
-
-
-def test_an_edit_keeps_an_id_that_came_from_the_description() -> None:
-    wiped = HeartbeatTask(id="fegen", description="Wischen")
-    assert edited("## Tasks\n- [ ] Fegen\n", wiped) == "## Tasks\n- [ ] fegen | Wischen | required\n"
-    assert edited("## Tasks\n- [ ] | Fegen\n", wiped) == "## Tasks\n- [ ] fegen | Wischen\n"
-    with pytest.raises(Refused, match="cannot be written"):  # where a line with fields would be no task
-        edited("- [ ] Fegen\n", wiped)
 
 
 def test_a_task_is_added_below_the_last_of_its_section_in_the_style_of_the_file() -> None:
@@ -120,14 +80,6 @@ def test_nothing_is_written_where_what_is_open_would_hide_it() -> None:
 def test_a_task_must_be_there_to_be_changed_and_not_there_to_be_added() -> None:
     with pytest.raises(Refused, match="there is no task 'b'"):
         ticked(ODD, "b")
-    with pytest.raises(Refused, match="there is no task 'new'"):
-        edited(ODD, NEW)
     with pytest.raises(Refused) as caught:
         added(ODD, HeartbeatTask(id="a", description="B"))
     assert caught.value.code == "heartbeat_task_exists"
-
-
-def test_fields_are_not_taken_away_from_a_line() -> None:
-    text = "## Tasks\n- [ ] a | B\n"
-    with pytest.raises(Refused, match="cannot be written"):
-        edited(text, replace(task(text, "a"), is_structured=False, required=False))

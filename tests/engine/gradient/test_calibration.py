@@ -6,11 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.engine.gradient.calibration import RecordedRound, RecordedRun, for_run, replay
+from earnest.engine.gradient.calibration import (
+    EVIDENCE_MIN,
+    RecordedRound,
+    RecordedRun,
+    best_value,
+    constant_proposals,
+    for_run,
+    proposals,
+    replay,
+)
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.constants import Constants, SolverSignal
 from earnest.engine.gradient.loss import CriterionState, JudgedCriterion, complete
-from earnest.engine.gradient.proposals import EVIDENCE_MIN, best_value, constant_proposals, proposals
 from earnest.engine.gradient.trajectory import Observation, Trajectory, observe
 from earnest.foundation.failures import FailureClass
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from solver_cells import CELLS
 
 from earnest.engine.gradient.cascade import (
-    CELLS,
     AbandonCause,
     MacroState,
     RoundReading,
@@ -85,12 +85,12 @@ def reading(
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_each_cell_of_the_seed_leads_to_its_state(row: list[str]) -> None:
     number, gradient, d, p, omega, state = row
-    decision = decide(reading(d=VALUES[d], p=VALUES[p], omega=VALUES[omega], gradient=GRADIENTS[gradient]), DEFAULT)
-    assert (str(decision.cell), decision.state) == (number, state)
+    round_read = reading(d=VALUES[d], p=VALUES[p], omega=VALUES[omega], gradient=GRADIENTS[gradient])
+    assert CELLS[int(number) - 1] == cell_of(round_read, DEFAULT)
+    assert decide(round_read, DEFAULT).state == state
 
 
 def test_the_cells_are_complete_and_do_not_overlap() -> None:
-    assert [cell.number for cell in CELLS] == list(range(1, 25))
     assert [cell.state for cell in CELLS] == [row[-1] for row in ROWS]
     assert len(set(CELLS)) == 24
 
@@ -128,7 +128,7 @@ def test_thresholds_belong_to_the_side_that_the_seed_puts_them_on(changes: dict[
 
 def test_a_complete_result_is_accepted_whatever_it_cost() -> None:
     decision = decide(reading(judged(CriterionState.PASS), d=0.0, p=0.0, omega=1.0, worsening=5), DEFAULT)
-    assert (decision.state, decision.cause, decision.cell) == (MacroState.ACCEPT, None, 0)
+    assert (decision.state, decision.cause) == (MacroState.ACCEPT, None)
 
 
 def test_nothing_at_all_is_not_accepted() -> None:
@@ -138,18 +138,19 @@ def test_nothing_at_all_is_not_accepted() -> None:
 def test_two_worsening_rounds_in_a_row_end_the_run() -> None:
     once = decide(reading(gradient=0.2, worsening=1), DEFAULT)
     twice = decide(reading(gradient=0.2, worsening=2), DEFAULT)
-    assert (once.state, once.law2) == (MacroState.CHANGE_APPROACH, False)
-    assert (twice.state, twice.cause, twice.law2, twice.cell) == (MacroState.ABANDON, AbandonCause.DIVERGENCE, True, 22)
+    assert once.state is MacroState.CHANGE_APPROACH
+    assert (twice.state, twice.cause) == (MacroState.ABANDON, AbandonCause.DIVERGENCE)
+    assert cell_of(reading(gradient=0.2, worsening=2), DEFAULT) == CELLS[21]
 
 
 def test_success_outranks_law_2() -> None:
     decision = decide(reading(d=0.2, gradient=0.2, worsening=2), DEFAULT)
-    assert (decision.state, decision.law2) == (MacroState.SUCCESS, False)
+    assert decision.state is MacroState.SUCCESS
 
 
 def test_a_spent_budget_outranks_law_2() -> None:
     decision = decide(reading(omega=0.9, gradient=0.2, worsening=2), DEFAULT)
-    assert (decision.cause, decision.law2) == (AbandonCause.BUDGET, False)
+    assert decision.cause is AbandonCause.BUDGET
 
 
 @pytest.mark.parametrize("answer", [CriterionState.FAIL, CriterionState.UNCLEAR])
@@ -183,8 +184,10 @@ def test_an_end_that_only_unclear_criteria_caused_says_so(changes: dict[str, flo
         judged(CriterionState.PASS),
         judged(CriterionState.NOT_RUN, subtask=None),
     )
-    end = decide(reading(*criteria, p=0.0, gradient=0.2, worsening=2, **changes), DEFAULT)  # type: ignore[arg-type]
-    assert (end.state, end.cause, end.law2) == (MacroState.ABANDON, AbandonCause.UNCLEAR, law2)
+    round_read = reading(*criteria, p=0.0, gradient=0.2, worsening=2, **changes)  # type: ignore[arg-type]
+    end = decide(round_read, DEFAULT)
+    assert (end.state, end.cause) == (MacroState.ABANDON, AbandonCause.UNCLEAR)
+    assert cell_of(round_read, DEFAULT).state.ends is not law2
 
 
 def test_one_failure_among_unclear_criteria_is_a_failure() -> None:
@@ -224,7 +227,7 @@ def test_the_chosen_signal_decides_and_quality_sets_the_urgency() -> None:
 @pytest.mark.parametrize("cause", AbandonCause)
 def test_every_end_from_outside_has_words(cause: AbandonCause) -> None:
     end = stop(cause)
-    assert (end.state, end.cause, end.cell) == (MacroState.ABANDON, cause, 0)
+    assert (end.state, end.cause) == (MacroState.ABANDON, cause)
     assert end.rationale.endswith(".")
 
 
@@ -261,8 +264,9 @@ def test_every_reading_has_exactly_one_decision(reading: RoundReading, signal: S
     assert (decision.state is MacroState.ACCEPT) == reading.complete
     if reading.complete:
         return
-    assert [one for one in CELLS if one == cell] == [CELLS[decision.cell - 1]]
-    assert decision.state is (MacroState.ABANDON if decision.law2 else cell.state)
+    assert CELLS.count(cell) == 1
+    law2 = not cell.state.ends and reading.worsening >= constants.kill_after
+    assert decision.state is (MacroState.ABANDON if law2 else cell.state)
     assert not (decision.state is MacroState.SUCCESS and reading.objected)
 
 

@@ -17,6 +17,8 @@ from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.engine import Engine
 from earnest.engine.gradient.constants import Constants
+from earnest.engine.impossibility import ImpossibilityClaim
+from earnest.engine.memory_messages import Recollection
 from earnest.engine.messages import (
     Budget,
     CorrectionSignal,
@@ -36,7 +38,6 @@ from earnest.engine.model.judge import Measure, ModelJudge
 from earnest.engine.model_messages import ModelAnswered, ModelTurn
 from earnest.engine.ports import Assertion, GuardedTools, ModelReply, PlanningContext, Question, RoleModel
 from earnest.engine.post import Outbox
-from earnest.engine.recollection import Recollection
 from earnest.engine.run import EngineRun
 from earnest.foundation.canonical import JsonObject
 from earnest.memory.megram import Tag
@@ -80,6 +81,16 @@ class Told:
     asked: list[ModelTurn]
     records: WorkRecords | None
     """What the judge was shown last."""
+
+
+class _Unbelieving:
+    """Where a claim is looked into and nothing is confirmed."""
+
+    async def confirmed(self, _claim: ImpossibilityClaim, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
+        return ""
+
+    async def lacking(self, _needs: Sequence[str], _criteria: Sequence[Criterion]) -> str:
+        return ""
 
 
 class _Gullible:
@@ -196,6 +207,7 @@ async def _work(trial: Trial, sandbox: Sandbox, folder: Path) -> Told:
         recorded=lambda _seq, _envelope: None,
         failed=lambda _reason: None,
     )
+    approvals = Approvals(book=book, clock=clock, kept={})
     hands = JournaledHands(
         book=book,
         toolbox=Toolbox(clock),
@@ -203,7 +215,7 @@ async def _work(trial: Trial, sandbox: Sandbox, folder: Path) -> Told:
         sandbox=sandbox,
         inputs=inputs,
         grants=Grants(),
-        approvals=Approvals(book=book, clock=clock, kept={}),
+        approvals=approvals,
         clock=clock,
     )
     minds, models, mind = _Minds(trial), _Gullible(trial), _SeenJudge(today="2026-11-22")
@@ -222,6 +234,8 @@ async def _work(trial: Trial, sandbox: Sandbox, folder: Path) -> Told:
             mind=mind,
         ),
         models=models,
+        confirming=approvals,
+        reality=_Unbelieving(),
         constants=Constants(),
     )
     objections: list[str] = []

@@ -9,8 +9,7 @@ from test_model_executor import DONE, ORDER, mind, shell
 from earnest.effects.hands.tools.toolbox import built_in
 from earnest.effects.outside.llm.answers import NoAnswer
 from earnest.effects.outside.llm.api import MessageRole, NativeCall
-from earnest.engine.model.calling import answer_of, as_called, functions_of
-from earnest.engine.model.offers import ToolOffer
+from earnest.engine.model.calling import ToolOffer, answer_of, as_called, functions_of
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.minds_of_models import offers_of
 from earnest.runtime.order import Grants

@@ -13,8 +13,8 @@ from earnest.effects.hands.tools.toolbox import Toolbox, built_in
 from earnest.engine.gradient.blocking import Target
 from earnest.engine.guard import ExecutionOver
 from earnest.engine.messages import CorrectionSignal, PlannedSubTask, PriorOutput, SubTask, SubTaskStatus
+from earnest.engine.model.calling import ToolOffer
 from earnest.engine.model.executor import ModelExecutor
-from earnest.engine.model.offers import ToolOffer
 from earnest.engine.ports import Assertion, Unanswered
 from earnest.engine.run import RunLimits
 from earnest.foundation.canonical import JsonObject

@@ -15,12 +15,12 @@ from earnest.effects.hands.tools.toolbox import built_in
 from earnest.engine.gradient.blocking import Target
 from earnest.engine.gradient.cascade import MacroState, Urgency
 from earnest.engine.gradient.loss import Loss
+from earnest.engine.memory_messages import Recollection, Rule
 from earnest.engine.messages import PlanDirective, PlanningFailed, PlanReady, TaskSpec, UnmetCriterion
 from earnest.engine.model.plan_reading import CHECK_KINDS, PLAN_SCHEMA
 from earnest.engine.model.planner import ModelPlanner
 from earnest.engine.model.prompting import prompt
 from earnest.engine.ports import PlanningContext, Unanswered
-from earnest.engine.recollection import Recollection, Rule
 from earnest.memory.megram import NOTES, Tag, intent_tag, tool_tag
 from earnest.memory.potential import Potentials
 from earnest.runtime.minds_of_models import offers_of

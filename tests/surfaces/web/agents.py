@@ -13,10 +13,8 @@ from earnest.agents.backlog import Backlog, Backlogged
 from earnest.agents.book import JsonLinesBook
 from earnest.agents.graph import Graph
 from earnest.agents.loop import PlainLoop
-from earnest.agents.means import Means
-from earnest.agents.ports import Mind, Scout, VerdictFeedback, WorkFailed, WorkOrder, WorkReport
+from earnest.agents.means import Means, Mind, Scout, VerdictFeedback, WorkFailed, WorkOrder, WorkReport, World
 from earnest.agents.state import AgentRole, class_of
-from earnest.agents.world import World
 from earnest.client.client import AsyncClient
 from earnest.client.payloads import Job
 from earnest.client.retrying import Patience

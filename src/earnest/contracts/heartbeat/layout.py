@@ -24,16 +24,14 @@ class Layout:
         self.lines: Sequence[str] = LINE_END.split(text.removeprefix(BOM))
         read = self.lines[:LINES_MAX]
         self.front = _front_matter(read)
-        self.outline = outline_of("\n".join(self._shown(number, line) for number, line in enumerate(read)))
+        shown = ("" if at in self.front or len(line) > LINE_CHARACTERS_MAX else line for at, line in enumerate(read))
+        self.outline = outline_of("\n".join(shown))
         self.section = self._section()
 
     @property
     def has_section(self) -> bool:
         """There is a title `Tasks`, even if nothing is below it."""
         return self.section.start > 0
-
-    def _shown(self, number: int, line: str) -> str:
-        return "" if number in self.front or len(line) > LINE_CHARACTERS_MAX else line
 
     def _section(self) -> range:
         titles = self.outline.titles

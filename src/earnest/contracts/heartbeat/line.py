@@ -47,7 +47,6 @@ class LinePart(NamedTuple):
 
     text: str
     start: int
-    end: int
 
 
 class LineParts(NamedTuple):
@@ -181,7 +180,7 @@ def _split(line: str, start: int) -> list[LinePart]:
         text = piece if plain is shown else shown[start : start + len(piece)]
         words = text.strip()
         at = start + len(text) - len(text.lstrip())
-        found.append(LinePart(_ESCAPED.sub(r"\1", words) if has_escapes else words, at, at + len(words)))
+        found.append(LinePart(_ESCAPED.sub(r"\1", words) if has_escapes else words, at))
         start += len(piece) + 1
     return found
 
@@ -231,7 +230,7 @@ def _fields(parts: LineParts, note: Note) -> tuple[set[str], dict[str, LinePart]
         if name in values:
             note(f"`{name}` stands twice; the first counts", part.start)
         elif name not in OBLIGATIONS:
-            values[name] = LinePart(value, part.start, part.end)
+            values[name] = LinePart(value, part.start)
         elif name not in obligations:
             obligations.add(name)
             if len(obligations) > 1:

@@ -179,7 +179,9 @@ class _Reading:
         kept = [(at, line) for at, line in enumerate(layout.lines[:LINES_MAX]) if at not in left_out]
         titles = {title.line: title.text.strip() for title in layout.outline.titles}
         if all(at in titles or _RULE_OR_UNDERLINE.fullmatch(line) for at, line in kept):
-            sentences = [at for at, text in titles.items() if _is_sentence(text)]
+            sentences = [
+                at for at, text in titles.items() if len(text) > TITLE_CHARACTERS_MAX or text.endswith(_SENTENCE_ENDS)
+            ]
             if not sentences:
                 return ""
             if is_alone:
@@ -201,7 +203,3 @@ def _has_fields(line: str, is_inside: bool) -> bool:
     if is_inside:
         return len(texts) > 1 and any(character.isalnum() for character in line)
     return len(texts) > 1 and any(field_of(text) for text in texts)
-
-
-def _is_sentence(title: str) -> bool:
-    return len(title) > TITLE_CHARACTERS_MAX or title.endswith(_SENTENCE_ENDS)

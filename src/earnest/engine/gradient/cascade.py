@@ -3,8 +3,6 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import product
-from types import MappingProxyType
 from typing import Final
 
 from earnest.engine.gradient.constants import Constants, SolverSignal
@@ -95,11 +93,6 @@ class Situation:
     """Ω ≥ theta."""
 
     @property
-    def number(self) -> int:
-        """1 to 24, as the seed counts."""
-        return 1 + 8 * list(Trend).index(self.trend) + 4 * self.far + 2 * self.spent + self.logical
-
-    @property
     def state(self) -> MacroState:
         """The cascade: Ω, then D, then (|∇|, P)."""
         if self.spent:
@@ -109,13 +102,6 @@ class Situation:
         if self.trend is Trend.PLATEAU:
             return MacroState.BREAK_SYMMETRY if self.logical else MacroState.CHANGE_PATH
         return MacroState.CHANGE_APPROACH if self.logical else MacroState.REFINE
-
-
-CELLS: Final = tuple(
-    Situation(trend=trend, far=far, spent=spent, logical=logical)
-    for trend, far, spent, logical in product(Trend, (False, True), (False, True), (False, True))
-)
-"""All of them, number 1 first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,17 +141,11 @@ class RoundReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolverDecision:
-    """What is to happen now. `cause` is set if and only if the run is abandoned.
-
-    `cell` is the situation's number in the seed's table, 0 where the table was not asked (`accept`, and ends that
-    came from outside). `law2` marks an end where the table itself would have gone on. `rationale` is for people.
-    """
+    """What is to happen now. `cause` is set if and only if the run is abandoned; `rationale` is for people."""
 
     state: MacroState
-    cause: AbandonCause | None
-    urgency: Urgency
-    law2: bool
-    cell: int
+    cause: AbandonCause | None = None
+    urgency: Urgency = Urgency.NORMAL
     rationale: str
 
 
@@ -179,6 +159,29 @@ def trend_of(gradient: float, constants: Constants) -> Trend:
 def deciding_gradient(quality_gradient: float, loss_gradient: float, constants: Constants) -> float:
     """The one of the two that `constants.signal` names."""
     return quality_gradient if constants.signal is SolverSignal.QUALITY else loss_gradient
+
+
+def reading_of(
+    judged: Collection[JudgedCriterion],
+    loss: Loss,
+    elapsed_ms: int,
+    constants: Constants,
+    *,
+    last: Loss | None,
+    worsening: int,
+) -> RoundReading:
+    """The reading of a round that follows one with the loss `last`, and before it so many `worsening` ones in a row."""
+    before = last or loss
+    quality_gradient, loss_gradient = loss.quality - before.quality, loss.total - before.total
+    is_worse = trend_of(deciding_gradient(quality_gradient, loss_gradient, constants), constants) is Trend.WORSENING
+    return RoundReading(
+        judged=judged,
+        loss=loss,
+        quality_gradient=quality_gradient,
+        loss_gradient=loss_gradient,
+        worsening=worsening + 1 if is_worse else 0,
+        elapsed_ms=elapsed_ms,
+    )
 
 
 def cell_of(reading: RoundReading, constants: Constants) -> Situation:
@@ -200,9 +203,7 @@ def decide(reading: RoundReading, constants: Constants) -> SolverDecision:
     """
     if reading.complete:
         rationale = f"Every criterion is met ({len(reading.judged)} of {len(reading.judged)})."
-        return SolverDecision(
-            state=MacroState.ACCEPT, cause=None, urgency=Urgency.NORMAL, law2=False, cell=0, rationale=rationale
-        )
+        return SolverDecision(state=MacroState.ACCEPT, rationale=rationale)
     cell = cell_of(reading, constants)
     law2 = not cell.state.ends and reading.worsening >= constants.kill_after
     state = MacroState.ABANDON if law2 else cell.state
@@ -211,18 +212,13 @@ def decide(reading: RoundReading, constants: Constants) -> SolverDecision:
         state=state,
         cause=cause,
         urgency=Urgency.NORMAL if state.ends else _urgency(reading, cell, constants),
-        law2=law2,
-        cell=cell.number,
         rationale=_rationale(reading, cause or state, constants),
     )
 
 
 def stop(cause: AbandonCause) -> SolverDecision:
     """The end of a run between two rounds, by somebody other than the solver's own table."""
-    rationale = _OUTSIDE[cause]
-    return SolverDecision(
-        state=MacroState.ABANDON, cause=cause, urgency=Urgency.NORMAL, law2=False, cell=0, rationale=rationale
-    )
+    return SolverDecision(state=MacroState.ABANDON, cause=cause, rationale=_OUTSIDE[cause])
 
 
 def _cause(reading: RoundReading, law2: bool, constants: Constants) -> AbandonCause:
@@ -244,39 +240,35 @@ def _urgency(reading: RoundReading, cell: Situation, constants: Constants) -> Ur
             return Urgency.NORMAL
 
 
-_OUTSIDE: Final[Mapping[AbandonCause, str]] = MappingProxyType(
-    {
-        AbandonCause.BUDGET: "The budget is used up.",
-        AbandonCause.TIME: "The time is up.",
-        AbandonCause.DIVERGENCE: "The result became worse again and again (Law 2).",
-        AbandonCause.UNCLEAR: "Only unclear criteria keep the result from acceptance, and nothing more can be tried.",
-        AbandonCause.EXHAUSTED: "Every approach was tried.",
-        AbandonCause.PLANNING: "No valid plan could be made.",
-        AbandonCause.UNANSWERED: "A model gave no usable answer.",
-        AbandonCause.IMPOSSIBLE: "It cannot be done.",
-        AbandonCause.LAW_1: "It would have taken a step that cannot be undone and was not confirmed (Law 1).",
-        AbandonCause.UNKNOWN_EFFECT: "A step outside the workspace was interrupted, and nothing can tell whether it "
-        "happened.",
-        AbandonCause.SILENCE: "The run fell silent.",
-        AbandonCause.USER: "The user ended the run.",
-        AbandonCause.FAULT: "A fault of our own ended the run.",
-    }
-)
+_OUTSIDE: Final[Mapping[AbandonCause, str]] = {
+    AbandonCause.BUDGET: "The budget is used up.",
+    AbandonCause.TIME: "The time is up.",
+    AbandonCause.DIVERGENCE: "The result became worse again and again (Law 2).",
+    AbandonCause.UNCLEAR: "Only unclear criteria keep the result from acceptance, and nothing more can be tried.",
+    AbandonCause.EXHAUSTED: "Every approach was tried.",
+    AbandonCause.PLANNING: "No valid plan could be made.",
+    AbandonCause.UNANSWERED: "A model gave no usable answer.",
+    AbandonCause.IMPOSSIBLE: "It cannot be done.",
+    AbandonCause.LAW_1: "It would have taken a step that cannot be undone and was not confirmed (Law 1).",
+    AbandonCause.UNKNOWN_EFFECT: "A step outside the workspace was interrupted, and nothing can tell "
+    "whether it happened.",
+    AbandonCause.SILENCE: "The run fell silent.",
+    AbandonCause.USER: "The user ended the run.",
+    AbandonCause.FAULT: "A fault of our own ended the run.",
+}
 
-_REASONS: Final[Mapping[MacroState | AbandonCause, str]] = MappingProxyType(
-    {
-        MacroState.SUCCESS: "Close enough to deliver: D {d} is within {delta}.",
-        MacroState.CHANGE_PATH: "No movement (∇ {gradient}), the approach is not at fault (P {p} up to {rho}): new "
-        "targets.",
-        MacroState.REFINE: "Movement (∇ {gradient}), the approach is not at fault (P {p} up to {rho}): adjust it.",
-        MacroState.CHANGE_APPROACH: "Movement (∇ {gradient}), the approach is wrong (P {p} over {rho}): another one.",
-        MacroState.BREAK_SYMMETRY: "No movement (∇ {gradient}), the approach is wrong (P {p} over {rho}): other tools.",
-        AbandonCause.BUDGET: "The budget is used up: Ω {omega} has reached {theta}.",
-        AbandonCause.TIME: "The time is up after {elapsed_s} s of {budget_s} s.",
-        AbandonCause.DIVERGENCE: "Worse in {worsening} rounds in a row (now ∇ {gradient}): to go on is waste (Law 2).",
-        AbandonCause.UNCLEAR: _OUTSIDE[AbandonCause.UNCLEAR],
-    }
-)
+_REASONS: Final[Mapping[MacroState | AbandonCause, str]] = {
+    MacroState.SUCCESS: "Close enough to deliver: D {d} is within {delta}.",
+    MacroState.CHANGE_PATH: "No movement (∇ {gradient}), the approach is not at fault (P {p} up to {rho}): "
+    "new targets.",
+    MacroState.REFINE: "Movement (∇ {gradient}), the approach is not at fault (P {p} up to {rho}): adjust it.",
+    MacroState.CHANGE_APPROACH: "Movement (∇ {gradient}), the approach is wrong (P {p} over {rho}): another one.",
+    MacroState.BREAK_SYMMETRY: "No movement (∇ {gradient}), the approach is wrong (P {p} over {rho}): other tools.",
+    AbandonCause.BUDGET: "The budget is used up: Ω {omega} has reached {theta}.",
+    AbandonCause.TIME: "The time is up after {elapsed_s} s of {budget_s} s.",
+    AbandonCause.DIVERGENCE: "Worse in {worsening} rounds in a row (now ∇ {gradient}): to go on is waste (Law 2).",
+    AbandonCause.UNCLEAR: _OUTSIDE[AbandonCause.UNCLEAR],
+}
 
 
 def _rationale(reading: RoundReading, reason: MacroState | AbandonCause, constants: Constants) -> str:

@@ -17,12 +17,10 @@ from earnest.engine.gradient.blocking import (
 from earnest.engine.gradient.cascade import (
     AbandonCause,
     MacroState,
-    RoundReading,
     SolverDecision,
     Trend,
-    Urgency,
     decide,
-    deciding_gradient,
+    reading_of,
     stop,
     trend_of,
 )
@@ -103,15 +101,23 @@ def observe(trajectory: Trajectory, observation: Observation, constants: Constan
     """The trajectory with one more round, and that round. Raises `Broken` for a run that has ended."""
     if trajectory.end is not None:
         raise Broken("a round was observed after the end of its run")
-    reading = _read(trajectory, observation, constants)
+    judged = observation.judged
+    loss = measure(
+        judged,
+        failing_rounds=len(trajectory.rounds) + (not complete(judged)),
+        elapsed_ms=observation.elapsed_ms,
+        constants=constants,
+    )
+    last = trajectory.rounds[-1].loss if trajectory.rounds else None
+    reading = reading_of(judged, loss, observation.elapsed_ms, constants, last=last, worsening=trajectory.worsening)
     decision = decide(reading, constants)
     ended = decision.state.ends
-    new = blame(observation.judged, observation.trials, constants)
+    new = blame(judged, observation.trials, constants)
     blocked = new.and_before(trajectory.blocked)
     current = Round(
         number=len(trajectory.rounds) + 1,
         previous=trajectory.previous,
-        loss=reading.loss,
+        loss=loss,
         quality_gradient=reading.quality_gradient,
         loss_gradient=reading.loss_gradient,
         trend=trend_of(reading.quality_gradient, constants),
@@ -122,7 +128,7 @@ def observe(trajectory: Trajectory, observation: Observation, constants: Constan
         rounds=(*trajectory.rounds, current),
         worsening=reading.worsening,
         blocked=blocked,
-        passing=passing(observation.judged),
+        passing=passing(judged),
         undecided=reading.undecided,
         end=decision if ended else None,
     )
@@ -142,32 +148,7 @@ def halt(trajectory: Trajectory, cause: AbandonCause) -> Trajectory:
 
 def answered(reply: str) -> Trajectory:
     """The trajectory of words that are no task: they are answered, and nothing is planned."""
-    end = SolverDecision(
-        state=MacroState.ACCEPT, cause=None, urgency=Urgency.NORMAL, law2=False, cell=0, rationale=reply
-    )
-    return Trajectory(end=end)
-
-
-def _read(trajectory: Trajectory, observation: Observation, constants: Constants) -> RoundReading:
-    judged = observation.judged
-    loss = measure(
-        judged,
-        failing_rounds=len(trajectory.rounds) + (not complete(judged)),
-        elapsed_ms=observation.elapsed_ms,
-        constants=constants,
-    )
-    last = trajectory.rounds[-1].loss if trajectory.rounds else loss
-    quality_gradient, loss_gradient = loss.quality - last.quality, loss.total - last.total
-    gradient = deciding_gradient(quality_gradient, loss_gradient, constants)
-    worse = trend_of(gradient, constants) is Trend.WORSENING
-    return RoundReading(
-        judged=judged,
-        loss=loss,
-        quality_gradient=quality_gradient,
-        loss_gradient=loss_gradient,
-        worsening=trajectory.worsening + 1 if worse else 0,
-        elapsed_ms=observation.elapsed_ms,
-    )
+    return Trajectory(end=SolverDecision(state=MacroState.ACCEPT, rationale=reply))
 
 
 def _directive(state: MacroState, observation: Observation, new: Blocked, blocked: Blocked) -> Directive:

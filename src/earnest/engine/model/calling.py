@@ -1,14 +1,15 @@
-"""The executor's question in the form of models that call tools, and what such a model called as the one answer."""
+"""The tools that a model is told of, the form of its calls, and the same for models that call tools by themselves."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from earnest.effects.outside.llm.answers import NoAnswer, read_answer
 from earnest.effects.outside.llm.api import Function, NativeCall
 from earnest.engine.impossibility import Lack
 from earnest.engine.messages import SubTaskStatus
-from earnest.engine.model.offers import ToolOffer
+from earnest.engine.model.prompting import closed
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 
 DONE: Final = "done"
@@ -23,16 +24,14 @@ _REACH: Final[Mapping[str, JsonValue]] = {
     },
 }
 """What stands beside a tool's arguments in the JSON form, and among them here; one path, or a list of them."""
-DONE_FORM: Final[JsonObject] = {
-    "type": "object",
-    "properties": {
+DONE_FORM: Final = closed(
+    {
         "status": {"type": "string", "enum": [status.value for status in SubTaskStatus]},
         "output": {"type": "string"},
         "reason": {"type": "string"},
     },
-    "required": ["status", "output"],
-    "additionalProperties": False,
-}
+    ["status", "output"],
+)
 
 _END_FORM: Final[JsonObject] = {
     "type": "object",
@@ -47,6 +46,57 @@ _END_FORM: Final[JsonObject] = {
     "required": ["status", "output"],
 }
 """Both ends of the JSON form in one function: each is told with every request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOffer:
+    """A tool as a model sees it. `args` is the JSON Schema of its arguments.
+
+    `reach` are those of `timeout_s`, `network` and `writes` that a call of it may bring along.
+    """
+
+    name: str
+    purpose: str
+    args: JsonObject
+    reach: tuple[str, ...] = ("timeout_s", "network", "writes")
+
+
+def call_form(offers: Iterable[ToolOffer]) -> JsonObject:
+    """What a call of one of these tools is held to. Its arguments are checked by the tool, which knows them best."""
+    return closed(
+        {
+            "tool": {"type": "string", "enum": [offer.name for offer in offers]},
+            "args": {"type": "object"},
+            "timeout_s": {"type": "integer", "minimum": 1, "maximum": 3_600},
+            "network": {"type": "boolean"},
+            "writes": {"type": "array", "items": {"type": "string", "maxLength": 1_024}, "maxItems": 16},
+        },
+        ["tool", "args"],
+    )
+
+
+def args_told(args: JsonObject) -> str:
+    """`{path: relative to the workspace, to?: integer}` for plain arguments, their schema for others."""
+    properties, required = args.get("properties"), args.get("required", ())
+    if not isinstance(properties, Mapping) or not isinstance(required, Sequence):
+        return canonical_text(args)
+    told = [_argument_told(name, said, is_required=name in required) for name, said in properties.items()]
+    return canonical_text(args) if None in told else f"{{{', '.join(filter(None, told))}}}"
+
+
+def _argument_told(name: str, said: JsonValue, *, is_required: bool) -> str | None:
+    match said:
+        case {"type": "integer", "minimum": int(least), "maximum": int(most), **rest}:
+            kind = f"{least} to {most}"
+        case {"type": str(kind), **rest} if kind not in {"object", "array"}:
+            pass
+        case _:
+            return None
+    if rest.keys() - {"description"}:
+        return None
+    what = str(rest.get("description", "")) or kind
+    shown = what if kind in {what, "string"} else f"{kind}, {what}"
+    return f"{name}{'' if is_required else '?'}: {shown}"
 
 
 def functions_of(offers: Sequence[ToolOffer]) -> tuple[Function, ...]:

@@ -7,9 +7,9 @@ from typing import Final
 from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import FinalResult
-from earnest.engine.model.prompting import listed, persona_parts, prompt
+from earnest.engine.model.prompting import closed, listed, persona_parts, prompt
 from earnest.engine.ports import RoleModel
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.canonical import JsonValue
 from earnest.foundation.text import printable
 
 TIMEOUT_S: Final = 20
@@ -19,12 +19,10 @@ MOVE_CHARACTERS_MAX: Final = 200
 LIST_CHARACTERS_MAX: Final = 8_000
 PREFACE: Final = "In the words of a model:"
 
-_SCHEMA: Final[JsonObject] = {
-    "type": "object",
-    "properties": {"summary": {"type": "string"}, "next_moves": {"type": "array", "items": {"type": "string"}}},
-    "required": ["summary", "next_moves"],
-    "additionalProperties": False,
-}
+_SCHEMA: Final = closed(
+    {"summary": {"type": "string"}, "next_moves": {"type": "array", "items": {"type": "string"}}},
+    ["summary", "next_moves"],
+)
 
 
 async def last_words(

@@ -1,6 +1,7 @@
 """Criteria that a model finds met, and by which records. `verification.records` rules on its opinion."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from earnest.contracts.criterion import Criterion
@@ -9,9 +10,8 @@ from earnest.effects.hands.workspace.changes import Change
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.effects.outside.llm.api import Message
 from earnest.effects.outside.llm.fencing import Data, told
-from earnest.engine.model.picture_telling import picture_parts
-from earnest.engine.model.prompting import prompt, said
-from earnest.engine.picture import Look, Picture, unseen
+from earnest.engine.model.prompting import closed, prompt, said
+from earnest.engine.picture import Look, Picture, picture_parts, unseen
 from earnest.engine.ports import RoleModel, Unanswered
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.instants import rfc3339
@@ -42,12 +42,12 @@ _WHOLE: Final = 1_000_000
 """Of data whose parts are bounded one by one."""
 
 
+@dataclass(slots=True, kw_only=True)
 class ModelJudge:
     """The mind of R4a and of R4b for criteria without a check. `today` is the ISO date on which the run began."""
 
-    def __init__(self, *, today: str, look: Look = unseen) -> None:
-        self._today = today
-        self._look = look
+    today: str
+    look: Look = unseen
 
     async def opinions(
         self,
@@ -63,7 +63,7 @@ class ModelJudge:
         Raises `Unanswered` for anything but the one form asked for: exact ids in order, true or false, texts in bounds.
         """
         ids = [criterion.id for criterion in criteria]
-        asked = self._told(criteria, records, output, await self._look())
+        asked = self._told(criteria, records, output, await self.look())
         answer = await model.ask(prompt("judge").question(_schema(ids, measures=measure is not None), asked))
         turns = [asked, said(answer)]
         commands = _commands(answer)
@@ -83,7 +83,7 @@ class ModelJudge:
     def _told(self, criteria: Sequence[Criterion], records: WorkRecords, output: str, picture: Picture) -> Message:
         asked = [canonical_text({"id": criterion.id, "text": criterion.text}) for criterion in criteria]
         return told(
-            f"Today is {self._today}.",
+            f"Today is {self.today}.",
             *picture_parts(picture),
             Data(name="criteria", text="\n".join(asked), characters_max=_WHOLE),
             *_records(records),
@@ -116,39 +116,22 @@ def _measured(records: Sequence[ToolRecord]) -> Iterator[str | Data]:
 
 
 _COMMANDS: Final[JsonObject] = {"type": "array", "items": {"type": "string"}}
-_MEASURING: Final[JsonObject] = {
-    "type": "object",
-    "properties": {"measure": _COMMANDS},
-    "required": ["measure"],
-    "additionalProperties": False,
-}
+_MEASURING: Final = closed({"measure": _COMMANDS}, ["measure"])
 
 
 def _schema(ids: Sequence[str], *, measures: bool = False) -> JsonObject:
-    reference: JsonObject = {
-        "type": "object",
-        "properties": {"call": {"type": "string"}, "quote": {"type": "string"}},
-        "required": ["call", "quote"],
-        "additionalProperties": False,
-    }
-    entry: JsonObject = {
-        "type": "object",
-        "properties": {
+    reference = closed({"call": {"type": "string"}, "quote": {"type": "string"}}, ["call", "quote"])
+    entry = closed(
+        {
             "id": {"type": "string", "enum": list(ids)},
             "met": {"type": "boolean"},
             "evidence": {"type": "array", "items": reference},
             "reason": {"type": "string"},
         },
-        "required": ["id", "met", "evidence", "reason"],
-        "additionalProperties": False,
-    }
-    properties: dict[str, JsonValue] = {"criteria": {"type": "array", "items": entry}}
-    return {
-        "type": "object",
-        "properties": {**properties, "measure": _COMMANDS} if measures else properties,
-        "required": [] if measures else ["criteria"],
-        "additionalProperties": False,
-    }
+        ["id", "met", "evidence", "reason"],
+    )
+    criteria: JsonObject = {"criteria": {"type": "array", "items": entry}}
+    return closed({**criteria, "measure": _COMMANDS}, []) if measures else closed(criteria, ["criteria"])
 
 
 def _opinion(criterion: Criterion, entry: JsonValue) -> JudgeOpinion:

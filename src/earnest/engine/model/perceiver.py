@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
 from typing import Final
@@ -10,9 +11,8 @@ from earnest.contracts.playbook import INTENT_CHARACTERS_MAX
 from earnest.effects.outside.llm.api import Message
 from earnest.effects.outside.llm.fencing import Data, told
 from earnest.engine.messages import TaskRequested, TaskSpec
-from earnest.engine.model.picture_telling import picture_parts
-from earnest.engine.model.prompting import persona_parts, prompt
-from earnest.engine.picture import Look, Picture, unseen
+from earnest.engine.model.prompting import closed, persona_parts, prompt
+from earnest.engine.picture import Look, Picture, picture_parts, unseen
 from earnest.engine.ports import Clarifier, RoleModel
 from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes
 from earnest.foundation.names import SLUG_LENGTH_MAX
@@ -31,9 +31,8 @@ REPLY_CHARACTERS_MAX: Final = 400
 SMALL_TALK: Final = "small_talk"
 
 _SAY_NOTHING: Final = frozenset({"task", "request", "question", "general", "other", "unknown", "none", "null", "misc"})
-_SCHEMA: Final[JsonObject] = {
-    "type": "object",
-    "properties": {
+_SCHEMA: Final = closed(
+    {
         "kind": {"type": "string", "enum": ["task", SMALL_TALK]},
         "intent": {"type": "string"},
         "task_class": {"type": "string"},
@@ -43,29 +42,26 @@ _SCHEMA: Final[JsonObject] = {
         "reply": {"type": "string"},
         "questions": {"type": "array", "items": {"type": "string"}},
     },
-    "required": ["kind", "intent", "task_class"],
-    "additionalProperties": False,
-}
+    ["kind", "intent", "task_class"],
+)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelPerceiver:
     """The mind of R1. `today` is the ISO date on which the run began; without a `clarifier` nothing is asked."""
 
-    def __init__(
-        self, *, today: str, clarifier: Clarifier | None = None, persona: str = "", look: Look = unseen
-    ) -> None:
-        self._today = today
-        self._look = look
-        self._persona = persona
-        self._clarifier = clarifier
+    today: str
+    clarifier: Clarifier | None = None
+    persona: str = ""
+    look: Look = unseen
 
     async def perceive(self, request: TaskRequested, model: RoleModel) -> TaskSpec:
         """See `Perceiver`. One call of the model, or two if it had questions and there is somebody to answer them."""
-        picture = await self._look()
+        picture = await self.look()
         answer = await model.ask(prompt("perceiver").question(_SCHEMA, self._told(request, picture)))
         questions = _texts(answer.get("questions"))[:QUESTIONS_MAX]
-        if questions and self._clarifier is not None:
-            answers = await self._clarifier.ask(questions)
+        if questions and self.clarifier is not None:
+            answers = await self.clarifier.ask(questions)
             told_too = self._told(
                 request, picture, tuple(zip_longest(questions, answers[: len(questions)], fillvalue=""))
             )
@@ -74,10 +70,10 @@ class ModelPerceiver:
 
     def _told(self, request: TaskRequested, picture: Picture, clarified: Sequence[tuple[str, str]] = ()) -> Message:
         turns = request.session[-SESSION_TURNS_MAX:]
-        may_ask = self._clarifier is not None and not clarified
+        may_ask = self.clarifier is not None and not clarified
         return told(
-            f"Today is {self._today}.",
-            *persona_parts(self._persona),
+            f"Today is {self.today}.",
+            *persona_parts(self.persona),
             *(
                 Data(name=f"earlier turn {n}", text=t, characters_max=TURN_CHARACTERS_MAX)
                 for n, t in enumerate(turns, 1)
@@ -96,7 +92,8 @@ def _spec(answer: JsonObject, request: TaskRequested) -> TaskSpec:
     """What the model left out or got wrong is taken from the request itself."""
     raw = request.raw_input
     reply = _text(answer.get("reply"))
-    if answer.get("kind") == SMALL_TALK and _is_small_talk(raw, reply):
+    is_small = 0 < len(reply) <= REPLY_CHARACTERS_MAX and len(raw) <= SMALL_TALK_CHARACTERS_MAX
+    if answer.get("kind") == SMALL_TALK and is_small:
         return TaskSpec(task_class=SMALL_TALK, intent=head_tail(raw), raw_input=raw, reply=reply)
     return TaskSpec(
         task_class=task_class_of(_text(answer.get("task_class")), raw),
@@ -126,10 +123,6 @@ def task_class_of(proposed: str, request: str) -> str:
         return slug
     folded = " ".join(request.casefold().split()).encode(errors="backslashreplace")
     return f"task_{digest_bytes(folded).removeprefix('sha256:')[:8]}"
-
-
-def _is_small_talk(request: str, reply: str) -> bool:
-    return 0 < len(reply) <= REPLY_CHARACTERS_MAX and len(request) <= SMALL_TALK_CHARACTERS_MAX
 
 
 def _instant(text: str) -> str | None:

@@ -18,9 +18,9 @@ from earnest.contracts.playbook import INTENT_CHARACTERS_MAX
 from earnest.contracts.reader import NodeReader
 from earnest.engine.gradient.blocking import Target
 from earnest.engine.messages import PlannedSubTask, PlanReady
+from earnest.engine.model.prompting import closed
 from earnest.engine.ports import PlanningContext
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Faulty
 from earnest.memory.megram import tool_of
 from earnest.memory.potential import Advice
 
@@ -39,9 +39,8 @@ _CRITERIA: Final[JsonObject] = {
     "type": "array",
     "minItems": 1,
     "maxItems": CRITERIA_MAX,
-    "items": {
-        "type": "object",
-        "properties": {
+    "items": closed(
+        {
             "text": {"type": "string", "maxLength": CRITERION_CHARACTERS_MAX},
             "mode": {"type": "string", "enum": [mode.value for mode in Mode]},
             "check": {
@@ -51,44 +50,34 @@ _CRITERIA: Final[JsonObject] = {
                 ]
             },
         },
-        "required": ["text"],
-        "additionalProperties": False,
-    },
+        ["text"],
+    ),
 }
-_SUBTASK: Final[JsonObject] = {
-    "type": "object",
-    "properties": {
+_USE: Final = closed(
+    {
+        "tool": {"type": "string", "maxLength": 128},
+        "target": {"type": "string", "maxLength": TARGET_CHARACTERS_MAX},
+    },
+    ["tool"],
+)
+_SUBTASK: Final = closed(
+    {
         "sequence": {"type": "integer", "minimum": 1, "maximum": SUBTASKS_MAX},
         "intent": {"type": "string", "maxLength": INTENT_CHARACTERS_MAX},
         "context": {"type": "string", "maxLength": CONTEXT_CHARACTERS_MAX},
         "criteria": _CRITERIA,
-        "uses": {
-            "type": "array",
-            "maxItems": USES_MAX,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "tool": {"type": "string", "maxLength": 128},
-                    "target": {"type": "string", "maxLength": TARGET_CHARACTERS_MAX},
-                },
-                "required": ["tool"],
-                "additionalProperties": False,
-            },
-        },
+        "uses": {"type": "array", "maxItems": USES_MAX, "items": _USE},
         "keep": {"type": ["string", "null"]},
-    },
-    "additionalProperties": False,
-}
-PLAN_SCHEMA: Final[JsonObject] = {
-    "type": "object",
-    "properties": {
+    }
+)
+PLAN_SCHEMA: Final = closed(
+    {
         "task_criteria": _CRITERIA,
         "subtasks": {"type": "array", "minItems": 1, "maxItems": SUBTASKS_MAX, "items": _SUBTASK},
         "rules": {"type": "array", "items": {"type": "string"}},
         "impossible": {"type": ["object", "null"]},  # see `claim_of`
-    },
-    "additionalProperties": False,
-}
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +87,7 @@ class PlanReader:
     context: PlanningContext
     first_number: int
     check_faults: CheckFaults
-    standing: tuple[Criterion, ...] = ()
+    standing: Sequence[Criterion] = ()
     """The user's own criteria of the task: no plan is without them."""
 
     def plan(self, answer: JsonObject) -> PlanReady:
@@ -125,8 +114,7 @@ class PlanReader:
         carried = self._carried(subtasks)
         if nodes and len(carried) == len(subtasks):
             reader.fault(node_of(answer), "every subtask is kept and has matched, so nothing would change")
-        if reader.faults:
-            raise Faulty(reader.diagnostics("plan"))
+        reader.raise_found("plan")
         return PlanReady(round=self.context.round, task_criteria=task_criteria, subtasks=subtasks, carried=carried)
 
     def _subtask(self, reader: NodeReader, node: Node, new_id: str) -> PlannedSubTask:

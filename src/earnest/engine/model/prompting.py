@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final, cast
 
+from earnest.contracts.criterion import Criterion, check_to_json
 from earnest.effects.outside.llm.api import Function, Message, MessageRole, Native
 from earnest.effects.outside.llm.fencing import FENCES, FENCES_IF_IT_CALLS, Data
 from earnest.effects.outside.llm.forms import is_closed
@@ -51,13 +52,10 @@ class Prompt:
         """`planner@1`"""
         return f"{self.name}@{self.version}"
 
-    def question(self, form: JsonObject, *turns: Message, schema: JsonObject | None = None) -> Question:
-        """What is asked: our rules, which name their prompt in the first line, then the conversation so far.
-
-        `schema` is for the endpoint, if it can be told more than the `form`.
-        """
+    def question(self, form: JsonObject, *turns: Message) -> Question:
+        """What is asked: our rules, which name their prompt in the first line, then the conversation so far."""
         rules = self._rules(self.text, FENCES)
-        return Question(prompt=self.label, messages=(rules, *turns), form=form, schema=schema or lightened(form))
+        return Question(prompt=self.label, messages=(rules, *turns), form=form, schema=lightened(form))
 
     def native(self, functions: Sequence[Function], *turns: Message) -> Native:
         """The same for a model that calls these."""
@@ -104,6 +102,18 @@ def persona_parts(persona: str) -> Iterator[str | Data]:
 def said(answer: JsonObject) -> Message:
     """The model's own earlier answer, as a turn of the conversation; a very long one is cut in the middle."""
     return Message(role=MessageRole.ASSISTANT, text=head_tail(canonical_text(answer), ANSWER_CHARACTERS_MAX))
+
+
+def told_criterion(criterion: Criterion) -> str:
+    """`C1 it is there; checked by {"kind":"files",…}`: the same for who plans, who works and who is sent back."""
+    check = f"; checked by {canonical_text(check_to_json(criterion.check))}" if criterion.check else ""
+    return f"{criterion.id} {criterion.text}{check}"
+
+
+def closed(properties: Mapping[str, JsonValue], required: Sequence[str] | None = None) -> JsonObject:
+    """The form of an object that has no other members; nothing is said of which must be there where none is named."""
+    named: JsonObject = {} if required is None else {"required": required}
+    return {"type": "object", "properties": properties, **named, "additionalProperties": False}
 
 
 def listed(items: Iterable[str]) -> str:

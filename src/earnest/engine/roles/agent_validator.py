@@ -50,10 +50,7 @@ class AgentValidatorRole(Participant[ValidatorState]):
 
     role = Role.R4A
     hears = (SubTask, ToolCalled, ExecutionResult)
-
-    def fresh(self) -> ValidatorState:
-        """Nothing in work."""
-        return ValidatorState()
+    fresh = ValidatorState
 
     def hear(self, run: EngineRun, state: ValidatorState, envelope: Envelope) -> Work | None:
         """Note the order; judge the result."""

@@ -28,10 +28,7 @@ class ExecutorRole(Participant[ExecutorState]):
 
     role = Role.R3
     hears = (TaskSpec, SubTask, CorrectionSignal)
-
-    def fresh(self) -> ExecutorState:
-        """Nothing in work."""
-        return ExecutorState()
+    fresh = ExecutorState
 
     def hear(self, run: EngineRun, state: ExecutorState, envelope: Envelope) -> Work | None:
         """Work, or work again."""
@@ -40,18 +37,13 @@ class ExecutorRole(Participant[ExecutorState]):
                 state.needs = needs
             case SubTask() as order:
                 state.orders[order.subtask.id] = order
-                return self._execute(run, envelope, order, None, state.needs)
+                return self._execute(run, state, envelope, order, None)
             case CorrectionSignal(subtask_id=subtask_id) as correction:
-                return self._execute(run, envelope, state.orders[subtask_id], correction, state.needs)
+                return self._execute(run, state, envelope, state.orders[subtask_id], correction)
         return None
 
     async def _execute(
-        self,
-        run: EngineRun,
-        cause: Envelope,
-        order: SubTask,
-        correction: CorrectionSignal | None,
-        needs: tuple[str, ...],
+        self, run: EngineRun, state: ExecutorState, cause: Envelope, order: SubTask, correction: CorrectionSignal | None
     ) -> None:
         attempt = correction.attempt + 1 if correction else 1
         guard = ToolGuard(run, order, attempt, cause)
@@ -64,7 +56,7 @@ class ExecutorRole(Participant[ExecutorState]):
             said = Assertion(status=SubTaskStatus.FAILED, output="", reason=guard.over)
         missing = ""
         if said.impossible is not None and said.impossible.names_one_of(len(guard.calls)):
-            missing = await run.reality.confirmed(said.impossible, needs, order.subtask.criteria)
+            missing = await run.reality.confirmed(said.impossible, state.needs, order.subtask.criteria)
         result = ExecutionResult(
             round=order.round,
             subtask_id=order.subtask.id,

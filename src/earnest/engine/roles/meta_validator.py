@@ -1,9 +1,6 @@
 """R4b looks at the whole: it collects every outcome of a round, and accepts only when every criterion is met."""
 
-from dataclasses import dataclass, field
-
 from earnest.effects.ground.bus.api import Envelope
-from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.asking import Asking
 from earnest.engine.judging import judge, unmet_of
 from earnest.engine.messages import (
@@ -18,74 +15,45 @@ from earnest.engine.messages import (
 )
 from earnest.engine.participant import Participant, Work
 from earnest.engine.run import EngineRun
+from earnest.engine.sensing import Seen
+from earnest.verification.verdict import CriterionVerdict
 
 
-@dataclass(slots=True)
-class MetaState:
-    """The plan of the round, its outcomes so far with those carried over, and every record by its key."""
-
-    plan: PlanReady | None = None
-    outcomes: dict[str, SubTaskOutcome] = field(default_factory=dict)
-    records: dict[str, ToolRecord] = field(default_factory=dict)
-
-
-class MetaValidatorRole(Participant[MetaState]):
+class MetaValidatorRole(Participant[Seen]):
     """DispatchEnded → ReplanRequest, without judging if a subtask failed; else the task criteria decide."""
 
     role = Role.R4B
     hears = (PlanReady, ToolCalled, SubTaskOutcome, DispatchEnded)
+    fresh = Seen
 
-    def fresh(self) -> MetaState:
-        """Nothing collected."""
-        return MetaState()
-
-    def hear(self, run: EngineRun, state: MetaState, envelope: Envelope) -> Work | None:
+    def hear(self, run: EngineRun, seen: Seen, envelope: Envelope) -> Work | None:
         """Collect; judge when the round is complete."""
-        match envelope.payload:
-            case PlanReady() as plan:
-                state.plan = plan
-                state.outcomes = {i: state.outcomes[i] for i in plan.carried}
-            case SubTaskOutcome() as outcome:
-                state.outcomes[outcome.subtask_id] = outcome
-            case ToolCalled(key=key, record=record):
-                state.records[key] = record
-            case DispatchEnded() as ended:
-                return self._conclude(run, state, envelope, ended)
+        seen.note(envelope.payload)
+        if isinstance(envelope.payload, DispatchEnded):
+            return self._conclude(run, seen, envelope, envelope.payload)
         return None
 
-    async def _conclude(self, run: EngineRun, state: MetaState, cause: Envelope, ended: DispatchEnded) -> None:
-        plan = state.plan
+    async def _conclude(self, run: EngineRun, seen: Seen, cause: Envelope, ended: DispatchEnded) -> None:
+        plan, outcomes = seen.plan, seen.planned_outcomes
         assert plan is not None
-        outcomes = [state.outcomes[subtask.id] for subtask in plan.subtasks if subtask.id in state.outcomes]
         failed = [outcome for outcome in outcomes if outcome.status is SubTaskEnding.FAILED]
-        if failed or ended.not_run:
-            reasons = [f"{outcome.subtask_id}: {outcome.failure_reason}" for outcome in failed]
-            reasons += [f"{subtask_id}: not run" for subtask_id in ended.not_run]
+        reasons = [f"{outcome.subtask_id}: {outcome.failure_reason}" for outcome in failed]
+        reasons += [f"{subtask_id}: not run" for subtask_id in ended.not_run]
+        merged = "\n\n".join(f"[{outcome.subtask_id}]\n{outcome.output}" for outcome in outcomes)
+        verdicts: tuple[CriterionVerdict, ...] = ()
+        if not reasons:
+            calls = tuple(seen.records[key] for outcome in outcomes for key in outcome.calls)
+            model = Asking(run, Role.R4B, cause, round_number=plan.round)
+            key = f"r{plan.round}/task/verdict"
+            verdicts = await judge(run, key, plan.task_criteria, calls, output=merged, model=model)
+            reasons += [f"{verdict.id}: {verdict.reason}" for verdict in unmet_of(verdicts)]
+        if reasons:
             request = ReplanRequest(
                 round=plan.round,
                 failed=tuple(outcome.subtask_id for outcome in failed),
                 not_run=ended.not_run,
-                task_verdicts=(),
+                task_verdicts=verdicts,
                 gap_summary="; ".join(reasons),
-            )
-            run.post.send(Role.R4B, f"r{plan.round}/replan", request, cause)
-            return
-        merged = "\n\n".join(f"[{outcome.subtask_id}]\n{outcome.output}" for outcome in outcomes)
-        calls = tuple(state.records[key] for outcome in outcomes for key in outcome.calls)
-        await self._judge_task(run, plan, merged, calls, cause)
-
-    async def _judge_task(
-        self, run: EngineRun, plan: PlanReady, merged: str, calls: tuple[ToolRecord, ...], cause: Envelope
-    ) -> None:
-        model = Asking(run, Role.R4B, cause, round_number=plan.round)
-        verdicts = await judge(
-            run, f"r{plan.round}/task/verdict", plan.task_criteria, calls, output=merged, model=model
-        )
-        unmet = unmet_of(verdicts)
-        if unmet:
-            summary = "; ".join(f"{verdict.id}: {verdict.reason}" for verdict in unmet)
-            request = ReplanRequest(
-                round=plan.round, failed=(), not_run=(), task_verdicts=verdicts, gap_summary=summary
             )
             run.post.send(Role.R4B, f"r{plan.round}/replan", request, cause)
         else:

@@ -14,9 +14,7 @@ class PerceiverRole(Participant[None]):
 
     role = Role.R1
     hears = (TaskRequested,)
-
-    def fresh(self) -> None:
-        """R1 keeps nothing."""
+    fresh = type(None)
 
     def hear(self, run: EngineRun, _state: None, envelope: Envelope) -> Work | None:
         """Restate the request."""
@@ -24,11 +22,8 @@ class PerceiverRole(Participant[None]):
         return self._perceive(run, envelope, envelope.payload)
 
     async def _perceive(self, run: EngineRun, envelope: Envelope, request: TaskRequested) -> None:
-        run.effects_in_flight += 1  # waiting for a person is not silence
-        try:
+        with run.effect():  # waiting for a person is not silence
             spec = await run.perceiver.perceive(request, Asking(run, Role.R1, envelope))
-        finally:
-            run.effects_in_flight -= 1
         if not is_slug(spec.task_class):
             raise Broken(f"R1 gave the task class {spec.task_class!r}, which is not a slug")
         run.post.send(Role.R1, "spec", spec, envelope)

@@ -1,16 +1,18 @@
 """R2 owns the way to the goal: asks memory, lets its mind plan, and dispatches only a plan that obeys the rules."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final
 
 from earnest.effects.ground.bus.api import Envelope
 from earnest.engine.asking import Asking
 from earnest.engine.gradient.cascade import Urgency
 from earnest.engine.impossibility import ImpossibilityClaim
+from earnest.engine.memory_messages import MemoryAnswered, MemoryAsked, Recollection
 from earnest.engine.messages import (
-    MemoryAnswered,
-    MemoryAsked,
     PlanDirective,
+    PlannedSubTask,
     PlanningFailed,
     PlanReady,
     Remarked,
@@ -20,12 +22,12 @@ from earnest.engine.messages import (
     TaskSpec,
 )
 from earnest.engine.participant import Participant, Work
-from earnest.engine.plan_memory import with_memory
 from earnest.engine.plan_rules import plan_faults
 from earnest.engine.ports import PlanningContext
-from earnest.engine.recollection import Recollection
 from earnest.engine.run import EngineRun
 from earnest.foundation.text import printable
+from earnest.memory.megram import approach_tag
+from earnest.memory.potential import Advice
 
 DRAFTS_MAX: Final = 2
 OVERLOOKED: Final = "{missing}, and the request takes it as given: say that it is impossible, or plan without it"
@@ -34,6 +36,11 @@ NOT_SHOWN: Final = "that {name} is missing could not be confirmed: plan the task
 
 CORRECTIONS_MAX: Final[dict[Urgency, int]] = {Urgency.LOW: 3, Urgency.NORMAL: 2, Urgency.HIGH: 1}
 """Corrections in the fast loop: two, one more while things improve, one fewer while they get worse."""
+
+MEMORY_HEAD: Final = "What memory has of such work:"
+MEMORY_LINES_MAX: Final = 10
+MEMORY_LINE_CHARACTERS_MAX: Final = 200
+_WORDS: Final = {Advice.EXPLOIT: "went well", Advice.AVOID: "went badly", Advice.CAUTION: "went now well, now badly"}
 
 
 @dataclass(slots=True)
@@ -54,10 +61,7 @@ class PlannerRole(Participant[PlannerState]):
 
     role = Role.R2
     hears = (TaskSpec, MemoryAnswered, SubTaskOutcome, PlanDirective, Remarked)
-
-    def fresh(self) -> PlannerState:
-        """Nothing is known yet."""
-        return PlannerState()
+    fresh = PlannerState
 
     def hear(self, run: EngineRun, state: PlannerState, envelope: Envelope) -> Work | None:
         """Fold; plan when there is something to plan on."""
@@ -109,11 +113,8 @@ class PlannerRole(Participant[PlannerState]):
             number += 1
             if context.round > 1 or run.agreeing is None or isinstance(answer, PlanningFailed):
                 return answer
-            run.effects_in_flight += 1
-            try:
+            with run.effect():
                 words = await run.agreeing.amendment(number, answer)
-            finally:
-                run.effects_in_flight -= 1
             if not words:
                 return answer
             context = replace(context, remarks=(*state.remarks, words), draft=answer)
@@ -150,3 +151,38 @@ async def _overlooked(run: EngineRun, draft: PlanReady, spec: TaskSpec) -> tuple
     criteria = [one for subtask in draft.subtasks for one in subtask.criteria]
     missing = await run.reality.lacking(spec.needs, (*draft.task_criteria, *criteria))
     return (OVERLOOKED.format(missing=missing),) if missing else ()
+
+
+def with_memory(plan: PlanReady, task_class: str, recollections: Collection[Recollection]) -> PlanReady:
+    """The plan whose subtasks hold what memory has to say about them, after what their planner wrote: R2 reads memory
+
+    for those who work, since executors never ask it (seed, R5).
+
+    Of an approach's experience only that of the chosen one is told. Whose outcome stands is told nothing.
+    """
+    return replace(
+        plan,
+        subtasks=tuple(
+            one if one.id in plan.carried else replace(one, context=_remembered(one, task_class, recollections))
+            for one in plan.subtasks
+        ),
+    )
+
+
+def _remembered(subtask: PlannedSubTask, task_class: str, recollections: Collection[Recollection]) -> str:
+    own = subtask.context.partition(MEMORY_HEAD)[0].rstrip()
+    chosen = approach_tag(task_class, subtask.id, subtask.approach.id) if subtask.approach else None
+    about = (one for one in recollections if not one.tag.space.startswith("approach:") or one.tag == chosen)
+    lines = [printable(line)[:MEMORY_LINE_CHARACTERS_MAX] for line in islice(_memory_lines(about), MEMORY_LINES_MAX)]
+    return "\n".join([*([own] if own else []), *([MEMORY_HEAD, *lines] if lines else [])])
+
+
+def _memory_lines(about: Iterator[Recollection]) -> Iterator[str]:
+    """Rules first, then how things went with the newest of what happened."""
+    known = list(about)
+    for one in known:
+        yield from (f"- {'MUST NOT' if rule.avoid else 'SHOULD PREFER'}: {rule.text}" for rule in one.rules)
+    for one in known:
+        if one.action in _WORDS and not one.rules:
+            newest = f": {one.contents[0]}" if one.contents else ""
+            yield f"- {one.tag.space} {one.tag.entity} {_WORDS[one.action]}{newest}"

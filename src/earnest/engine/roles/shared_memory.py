@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from earnest.effects.ground.bus.api import Envelope
-from earnest.engine.memory_messages import MemoryRecalled
-from earnest.engine.messages import MemoryAnswered, MemoryAsked, PlanReady, Role
+from earnest.engine.memory_messages import MemoryAnswered, MemoryAsked, MemoryRecalled
+from earnest.engine.messages import PlanReady, Role
 from earnest.engine.participant import Participant, Work
 from earnest.engine.ports import Recall
 from earnest.engine.run import EngineRun
@@ -19,13 +19,11 @@ class SharedMemoryRole(Participant[None]):
 
     role = Role.R5
     hears = (MemoryAsked, PlanReady)
+    fresh = type(None)
 
     def __init__(self, runs: dict[str, EngineRun], recall: Recall) -> None:
         super().__init__(runs)
         self._recall = recall
-
-    def fresh(self) -> None:
-        """R5 keeps nothing of a run."""
 
     def hear(self, run: EngineRun, _state: None, envelope: Envelope) -> Work | None:
         """Look-ups are constant in time, so the answer is given at once."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from earnest.agents.ports import WorkFailed, WorkOrder, WorkReport
+from earnest.agents.means import WorkFailed, WorkOrder, WorkReport
 from earnest.agents.state import class_of
 from earnest.client.payloads import Job
 from earnest.client.private_file import write_private

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from earnest.agents.book import JsonLinesBook
-from earnest.agents.ports import JobHands, VerdictFeedback, WorkFailed, WorkOrder, WorkReport
+from earnest.agents.means import JobHands, VerdictFeedback, WorkFailed, WorkOrder, WorkReport
 from earnest.agents.reflect import RESULT
 from earnest.client.heartbeat import instant_ms
 from earnest.client.payloads import Job

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.agents.ports import WorkFailed, WorkOrder, WorkReport
+from earnest.agents.means import WorkFailed, WorkOrder, WorkReport
 from earnest.agents.state import class_of
 from earnest.client.payloads import Job
 from earnest.effects.ground.process import ProgramFailed, run_group

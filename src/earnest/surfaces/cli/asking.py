@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from earnest.surfaces.cli.printing import complain, say
 
 if TYPE_CHECKING:
-    from earnest.engine.confirming import ConfirmationAsked
-    from earnest.engine.messages import PlanReady
+    from earnest.engine.messages import ConfirmationAsked, PlanReady
     from earnest.runtime.unknown_effects import EffectDecision, UnknownEffect
 
 LINE_BYTES_MAX: Final = 4_096

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from earnest.contracts.criterion import Criterion
-from earnest.engine.confirming import ConfirmationAnswered
 from earnest.engine.gradient.cascade import AbandonCause, MacroState
 from earnest.engine.gradient.loss import Loss
 from earnest.engine.messages import (
+    ConfirmationAnswered,
     CorrectionSignal,
     ExecutionResult,
     FinalResult,

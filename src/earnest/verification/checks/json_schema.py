@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from earnest.contracts.json_values import plain
-from earnest.contracts.node import Node
+from earnest.contracts.node import Node, plain
 from earnest.contracts.reader import NodeReader
 from earnest.foundation.canonical import JsonValue
 from earnest.foundation.errors import Refused

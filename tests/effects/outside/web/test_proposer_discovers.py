@@ -15,8 +15,7 @@ from web_servers import Internet, internet, reply
 
 from earnest.agents.backlog import Backlog
 from earnest.agents.book import JsonLinesBook
-from earnest.agents.discovery import Discovery, DiscoverySettings
-from earnest.agents.scouting import WebScout
+from earnest.agents.discovery import Discovery, DiscoverySettings, WebScout
 from earnest.effects.ground.clock import Clock
 from earnest.effects.outside.web.fetching import FetchedPage
 from earnest.foundation.canonical import JsonObject

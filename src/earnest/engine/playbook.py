@@ -1,6 +1,6 @@
-"""R1 and R2 of a playbook: it says what it wants, and its planner chooses one approach per subtask.
+"""The minds of a run that needs no model: they read a playbook where others would ask one.
 
-What memory recommends comes first, nothing that is blocked.
+The planner chooses one approach per subtask: what memory recommends comes first, nothing that is blocked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,11 +9,24 @@ from itertools import islice, product
 from typing import Final
 
 from earnest.contracts.playbook import Approach, Playbook, Subtask
+from earnest.effects.hands.tools.record import ToolRecord
 from earnest.engine.gradient.blocking import TriedApproach
-from earnest.engine.messages import Alternatives, PlannedSubTask, PlanningFailed, PlanReady, TaskRequested, TaskSpec
-from earnest.engine.plan_rules import planned_calls, targets
-from earnest.engine.ports import Hands, PlanningContext, RoleModel
-from earnest.engine.recollection import Recollection
+from earnest.engine.memory_messages import Recollection
+from earnest.engine.messages import (
+    Alternatives,
+    CorrectionSignal,
+    PlannedSubTask,
+    PlanningFailed,
+    PlanReady,
+    SubTask,
+    SubTaskStatus,
+    TaskRequested,
+    TaskSpec,
+)
+from earnest.engine.model_messages import ModelAnswered, ModelTurn
+from earnest.engine.plan_rules import blocking_faults, planned_calls, tool_call, way_of
+from earnest.engine.ports import Assertion, GuardedTools, Hands, ModelReply, PlanningContext, Question, RoleModel
+from earnest.foundation.errors import Broken
 from earnest.memory.megram import Tag, approach_tag
 from earnest.memory.potential import Advice, Potentials
 
@@ -26,15 +39,15 @@ Choice = tuple[Approach, ...]
 """One approach a subtask, in the order of the playbook."""
 
 
+@dataclass(frozen=True, slots=True)
 class PlaybookPerceiver:
     """The mind of R1 for a playbook."""
 
-    def __init__(self, playbook: Playbook) -> None:
-        self._playbook = playbook
+    playbook: Playbook
 
     async def perceive(self, request: TaskRequested, _model: RoleModel) -> TaskSpec:
         """Intent and task class as the playbook states them."""
-        return TaskSpec(task_class=self._playbook.task_class, intent=self._playbook.intent, raw_input=request.raw_input)
+        return TaskSpec(task_class=self.playbook.task_class, intent=self.playbook.intent, raw_input=request.raw_input)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +100,8 @@ class PlaybookPlanner:
 
     def _take_in(self, context: PlanningContext) -> None:
         planned = context.previous.subtasks if context.previous else ()
-        matched = frozenset(_way(s.id, s.approach) for s in planned if s.approach and s.id in context.matched)
-        failed = frozenset(_way(s.id, s.approach) for s in planned if s.approach and s.id in context.failed)
+        matched = frozenset(way_of(s.id, s.approach) for s in planned if s.approach and s.id in context.matched)
+        failed = frozenset(way_of(s.id, s.approach) for s in planned if s.approach and s.id in context.failed)
         self._tried |= matched | failed
         self._failed = (self._failed | failed) - matched
         self._matched = matched
@@ -104,12 +117,12 @@ class PlaybookPlanner:
         def rank(approach: Approach) -> tuple[bool, bool, bool, float]:
             given = experience[approach.id]
             preferred = given.action is Advice.EXPLOIT
-            failed = _way(subtask.id, approach) in self._failed
+            failed = way_of(subtask.id, approach) in self._failed
             return failed, not preferred, not given.rules, -given.potentials.decision if preferred else 0.0
 
         allowed = [a for a in subtask.approaches if self._may_stand(subtask, a, context)]
         avoided = [a for a in allowed if experience[a.id].action is Advice.AVOID]
-        if all(a in avoided or _way(subtask.id, a) in self._failed for a in allowed):
+        if all(a in avoided or way_of(subtask.id, a) in self._failed for a in allowed):
             avoided = []
         return Options(
             subtask=subtask,
@@ -120,24 +133,15 @@ class PlaybookPlanner:
 
     def _may_stand(self, subtask: Subtask, approach: Approach, context: PlanningContext) -> bool:
         """True for what is not blocked, and for what has matched and may be carried over."""
-        return _way(subtask.id, approach) in self._matched or not self._is_blocked(subtask, approach, context)
+        return way_of(subtask.id, approach) in self._matched or not self._is_blocked(subtask, approach, context)
 
     def _is_blocked(self, subtask: Subtask, approach: Approach, context: PlanningContext) -> bool:
-        directive = context.directive
-        if directive is None:
-            return False
-        if _way(subtask.id, approach) in directive.blocked_approaches:
-            return True
-        return any(
-            self._hands.tool_ids(call) & frozenset(directive.blocked_tools)
-            or targets(self._hands, call) & frozenset(directive.blocked_targets)
-            for call in planned_calls(approach)
-        )
+        return any(blocking_faults(subtask.id, approach, context.directive, self._hands))
 
     def _undrafted(self, context: PlanningContext, options: Sequence[Options]) -> Iterator[Choice]:
         """What is blocked may be carried over, and not be worked anew because something before it changes."""
         blocked = {
-            _way(one.subtask.id, a)
+            way_of(one.subtask.id, a)
             for one in options
             for a in one.approaches
             if self._is_blocked(one.subtask, a, context)
@@ -145,7 +149,7 @@ class PlaybookPlanner:
         for choice in islice(product(*(one.approaches for one in options)), COMBINATIONS_MAX):
             if _ids(choice) not in self._drafted:
                 carried = self._carried(choice)
-                taken = {_way(s.id, a) for s, a in self._pairs(choice) if s.id not in carried}
+                taken = {way_of(s.id, a) for s, a in self._pairs(choice) if s.id not in carried}
                 if taken.isdisjoint(blocked):
                     yield choice
 
@@ -154,7 +158,7 @@ class PlaybookPlanner:
 
     def _carried(self, choice: Choice) -> tuple[str, ...]:
         """Matched subtasks whose approach stays and before which nothing changes: their outcomes stand."""
-        stays = {s.id for s, a in self._pairs(choice) if _way(s.id, a) in self._matched}
+        stays = {s.id for s, a in self._pairs(choice) if way_of(s.id, a) in self._matched}
         subtasks = self._playbook.subtasks
         first_change = min((s.sequence for s in subtasks if s.id not in stays), default=None)
         return tuple(s.id for s in subtasks if s.id in stays and (first_change is None or s.sequence <= first_change))
@@ -191,16 +195,12 @@ class PlaybookPlanner:
             untried=tuple(
                 self._tools(other)
                 for other in subtask.approaches
-                if other is not chosen and _way(subtask.id, other) not in self._tried
+                if other is not chosen and way_of(subtask.id, other) not in self._tried
             ),
         )
 
     def _tools(self, approach: Approach) -> tuple[str, ...]:
         return tuple(sorted({name for call in planned_calls(approach) for name in self._hands.tool_ids(call)}))
-
-
-def _way(subtask: str, approach: Approach) -> TriedApproach:
-    return TriedApproach(subtask=subtask, approach=approach.id)
 
 
 def _ids(choice: Choice) -> tuple[str, ...]:
@@ -226,3 +226,48 @@ def _notes(options: Options, chosen: Approach) -> Iterator[str]:
             yield told(chosen, "is taken with caution, experience with it is mixed")
         case Advice.IGNORE:
             pass
+
+
+class PlaybookExecutor:
+    """The mind of R3 for a playbook. A correction takes the next list of the approach's `corrections`."""
+
+    async def execute(
+        self, order: SubTask, correction: CorrectionSignal | None, tools: GuardedTools, _model: RoleModel
+    ) -> Assertion:
+        """Status `failed` names the step that failed; a step with `may_fail` fails without consequence."""
+        approach = order.subtask.approach
+        if approach is None:
+            raise Broken(f"subtask {order.subtask.id} of a playbook has no approach")
+        steps = approach.steps if correction is None else approach.corrections[correction.attempt - 1]
+        records: list[ToolRecord] = []
+        failure = ""
+        for number, step in enumerate(steps, start=1):
+            record = await tools.call(tool_call(step), step.look)
+            records.append(record)
+            if not record.ok and not step.may_fail:
+                assert record.failure is not None
+                failure = f"step {number} ({step.tool}): {record.failure.message}"
+                break
+        return Assertion(
+            status=SubTaskStatus.FAILED if failure else SubTaskStatus.COMPLETED,
+            output=records[-1].output_excerpt if records else "",
+            reason=failure,
+        )
+
+
+class NoModels:
+    """`engine.ports.Models` of a run that asks nobody."""
+
+    async def ask(self, turn: ModelTurn, _question: Question) -> ModelReply:
+        """No answer, and no cost."""
+        told = ModelAnswered(
+            turn=turn,
+            model="",
+            calls=0,
+            prompt_tokens=0,
+            completion_tokens=0,
+            cost_micro=0,
+            duration_ms=0,
+            failure="this run has no model",
+        )
+        return ModelReply(value=None, told=told)

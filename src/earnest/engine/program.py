@@ -1,19 +1,77 @@
-"""R3 with a program of the user's: it is given the task, the criteria and what is unmet, and answers for none of it."""
+"""The minds of a run whose criteria stand in a spec and whose one subtask a program of somebody else's works.
+
+Nothing is interpreted: the subtask is the spec's. The program is given the task, the criteria and what is unmet, and
+answers for none of it.
+"""
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
-from earnest.contracts.json_values import plain_object
+from earnest.contracts.node import plain_object
+from earnest.contracts.spec import VerificationSpec
 from earnest.effects.hands.tools.record import ToolCall
 from earnest.effects.hands.tools.task_folder import PROGRAM, PROMPT
-from earnest.engine.messages import CorrectionSignal, PlannedSubTask, SubTask, SubTaskStatus
-from earnest.engine.ports import Assertion, GuardedTools, RoleModel
+from earnest.engine.messages import (
+    Alternatives,
+    CorrectionSignal,
+    PlannedSubTask,
+    PlanningFailed,
+    PlanReady,
+    SubTask,
+    SubTaskStatus,
+    TaskRequested,
+    TaskSpec,
+)
+from earnest.engine.ports import Assertion, GuardedTools, PlanningContext, RoleModel
 from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.memory.megram import Tag, approach_tag
 
+SUBTASK: Final = "work"
 SHOWN_CHECKS: Final = frozenset({"command", "diff", "files", "json_list", "json_schema", "md_table"})
 """Kinds whose config a program may see. Of others, such as hidden tests, only the kind is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpecPerceiver:
+    """The mind of R1: the user's words, and the spec's title as the class of such tasks."""
+
+    task_class: str
+
+    async def perceive(self, request: TaskRequested, _model: RoleModel) -> TaskSpec:
+        """The intent is the request as it stands."""
+        return TaskSpec(task_class=self.task_class, intent=request.raw_input, raw_input=request.raw_input)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecPlanner:
+    """The mind of R2: one subtask with the spec's criteria, in every round; `program` names who works it."""
+
+    spec: VerificationSpec
+    program: str
+
+    def tags(self, spec: TaskSpec) -> tuple[Tag, ...]:
+        """How this program fared with such tasks."""
+        return (approach_tag(spec.task_class, SUBTASK, self.program),)
+
+    async def plan(self, context: PlanningContext, _model: RoleModel) -> PlanReady | PlanningFailed:
+        """What was not met in the round before becomes the context of the next."""
+        directive = context.directive
+        if directive is not None and PROGRAM in directive.blocked_tools:
+            reasons = ("the program was tried, and nobody else is there to do the work",)
+            return PlanningFailed(round=context.round, reasons=reasons, exhausted=True)
+        told = directive.unmet if directive else ()
+        subtask = PlannedSubTask(
+            id=SUBTASK,
+            sequence=1,
+            intent=context.spec.intent,
+            criteria=self.spec.criteria,
+            context="\n".join(f"- {one.text}: {one.reason}" for one in told),
+        )
+        alternatives = (Alternatives(subtask_id=SUBTASK, chosen=(PROGRAM,), untried=()),)
+        return PlanReady(round=context.round, task_criteria=(), subtasks=(subtask,), alternatives=alternatives)
 
 
 class ProgramExecutor:

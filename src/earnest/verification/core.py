@@ -42,20 +42,13 @@ def conclude(measured: Measured) -> CriterionVerdict:
     if findings is None:
         return _unclear(measured, measured.problem or "the check gave no findings", measured.problem_cause)
     if findings.cannot_run:
-        return replace(_unclear(measured, findings.reason), cannot_run=True)
+        return _unclear(measured, findings.reason, cannot_run=True)
     objection = (
         _against_the_setting(measured)
         or _against_the_executions(measured, findings)
         or _against_the_result(measured, findings)
     )
-    return objection or CriterionVerdict(
-        id=measured.criterion.id,
-        answer=Answer.VERIFIED,
-        reason=findings.reason,
-        evidence=findings.evidence,
-        check=measured.check,
-        required=measured.criterion.required,
-    )
+    return objection or _verdict(measured, Answer.VERIFIED, findings.reason)
 
 
 def combine(criteria: Sequence[CriterionVerdict]) -> Answer:
@@ -127,24 +120,21 @@ def _against_the_result(measured: Measured, findings: Findings) -> CriterionVerd
 
 
 def _not_verified(measured: Measured, reason: str, *, contradiction: bool = False) -> CriterionVerdict:
-    return CriterionVerdict(
-        id=measured.criterion.id,
-        answer=Answer.NOT_VERIFIED,
-        reason=reason,
-        failure_class=failure_class(measured.calls),
-        contradiction=contradiction,
-        evidence=measured.findings.evidence if measured.findings else (),
-        check=measured.check,
-        required=measured.criterion.required,
-    )
+    verdict = _verdict(measured, Answer.NOT_VERIFIED, reason)
+    return replace(verdict, failure_class=failure_class(measured.calls), contradiction=contradiction)
 
 
-def _unclear(measured: Measured, reason: str, cause: Cause = Cause.VERIFIER) -> CriterionVerdict:
+def _unclear(
+    measured: Measured, reason: str, cause: Cause = Cause.VERIFIER, *, cannot_run: bool = False
+) -> CriterionVerdict:
+    return replace(_verdict(measured, Answer.UNCLEAR, reason), cause=cause, cannot_run=cannot_run)
+
+
+def _verdict(measured: Measured, answer: Answer, reason: str) -> CriterionVerdict:
     return CriterionVerdict(
         id=measured.criterion.id,
-        answer=Answer.UNCLEAR,
+        answer=answer,
         reason=reason,
-        cause=cause,
         evidence=measured.findings.evidence if measured.findings else (),
         check=measured.check,
         required=measured.criterion.required,

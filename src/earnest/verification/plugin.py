@@ -1,5 +1,6 @@
 """The protocol of a check: what it is given and what it answers. Entry point group `earnest.checks`."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,13 +35,6 @@ class Weakness(NamedTuple):
     path: str
     message: str
     is_grave: bool = True
-
-
-def faults_of(config: JsonObject, read: Callable[[NodeReader, Node], object]) -> list[ConfigFault]:
-    """What `read` finds wrong in a config, for a check that reads its own with a `NodeReader`."""
-    reader = NodeReader()
-    read(reader, node_of(config))
-    return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,29 +180,46 @@ class Check(Protocol):
 
 
 _Config = TypeVar("_Config")
+Measure = Callable[[_Config, Subject, CheckTools], Awaitable[Findings]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredCheck(Generic[_Config]):
     """A `Check` of two functions: `read` makes a value of the config, `measure` goes by it.
 
-    `reproducible`: see `is_reproducible`.
+    `reproducible`: see `is_reproducible`; `lint`: see `LintedCheck`.
     """
 
     kind: str
     version: int
     read: Callable[[NodeReader, Node, Path | None], _Config]
-    measure: Callable[[_Config, Subject, CheckTools], Awaitable[Findings]]
+    measure: Measure[_Config]
     runs_code: bool = False
     reproducible: bool = True
+    lint: Callable[[_Config, Path | None], Sequence[Weakness]] = lambda *_: ()
 
     def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `Check`."""
-        return faults_of(config, lambda reader, node: self.read(reader, node, base_folder))
+        reader = NodeReader()
+        self.read(reader, node_of(config), base_folder)
+        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+
+    def lint_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[Weakness]:
+        """See `LintedCheck`."""
+        return self.lint(self.read(NodeReader(), node_of(config), None), base_folder)
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`."""
         return await self.measure(self.read(NodeReader(), node_of(config), None), subject, tools)
+
+
+def looking(look: Callable[[_Config, Subject], Findings]) -> Measure[_Config]:
+    """How a check measures that only looks at files: in a thread."""
+
+    async def measure(wanted: _Config, subject: Subject, _tools: CheckTools) -> Findings:
+        return await asyncio.to_thread(look, wanted, subject)
+
+    return measure
 
 
 @runtime_checkable

@@ -1,6 +1,5 @@
 """Check kind `diff`: a run's change of the user's files stays within what it may touch."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.text import listed
 from earnest.verification.paths import is_match, path_fault
-from earnest.verification.plugin import Base, CheckTools, ConfiguredCheck, Findings, Subject
+from earnest.verification.plugin import Base, ConfiguredCheck, Findings, Subject, looking
 
 PATTERNS_MAX: Final = 100
 PATTERN_CHARACTERS_MAX: Final = 1_024
@@ -35,16 +34,16 @@ class _Bounds:
     lines_max: int
 
 
-async def _measure(bounds: _Bounds, subject: Subject, _tools: CheckTools) -> Findings:
+def _measure(bounds: _Bounds, subject: Subject) -> Findings:
     """See docs/checks/diff.md. Compares the snapshot with what was taken in; runs nothing."""
     if bounds.edit == EVERY_EDIT:
-        return await asyncio.to_thread(_findings_of_all, bounds, subject)
+        return _findings_of_all(bounds, subject)
     name = bounds.edit or next(iter(subject.bases), "")
     base = subject.bases.get(name)
     if base is None or (not bounds.edit and len(subject.bases) > 1):
         known = ", ".join(subject.bases) or "none"
         return Findings(passed=None, reason=f"there is no edit {name!r} to compare with: the run has {known}")
-    return await asyncio.to_thread(_findings, bounds, name, base, subject.snapshot)
+    return _findings(bounds, name, base, subject.snapshot)
 
 
 def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Bounds:
@@ -144,4 +143,4 @@ def _lines(path: str, base: Base, snapshot: Snapshot) -> int | None:
     return None if count is None else count.added + count.removed
 
 
-CHECK = ConfiguredCheck(kind="diff", version=1, read=_read, measure=_measure)
+CHECK = ConfiguredCheck(kind="diff", version=1, read=_read, measure=looking(_measure))

@@ -1,6 +1,5 @@
 """Check kind `files`: the required files are there, with the content they should have."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from earnest.foundation.text import listed, printable
 from earnest.verification.markdown import headings
 from earnest.verification.paths import GLOB_SEGMENTS_MAX, is_match, path_fault, read_entry, read_sha256
 from earnest.verification.patterns import is_found
-from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
+from earnest.verification.plugin import ConfiguredCheck, Findings, Subject, looking
 from earnest.verification.values import read_pattern
 
 ITEMS_MAX: Final = 100
@@ -45,12 +44,6 @@ class _Item:
     @property
     def needs_text(self) -> bool:
         return bool(self.contains or self.regex or self.headings)
-
-
-async def _measure(wanted: tuple[list[_Item], list[str]], subject: Subject, _tools: CheckTools) -> Findings:
-    """See docs/checks/files.md. Looks at the snapshot only; runs nothing."""
-    required, forbidden = wanted
-    return await asyncio.to_thread(_findings, required, forbidden, subject.snapshot)
 
 
 def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> tuple[list[_Item], list[str]]:
@@ -100,7 +93,10 @@ def _pattern_path(reader: NodeReader, node: Node | None) -> str:
     return path
 
 
-def _findings(required: list[_Item], forbidden: list[str], snapshot: Snapshot) -> Findings:
+def _findings(wanted: tuple[list[_Item], list[str]], subject: Subject) -> Findings:
+    """See docs/checks/files.md. Looks at the snapshot only; runs nothing."""
+    required, forbidden = wanted
+    snapshot = subject.snapshot
     problems: list[str] = []
     seen: list[str] = []
     for item in required:
@@ -156,4 +152,4 @@ def _text_problems(item: _Item, text: str) -> list[str]:
     ]
 
 
-CHECK = ConfiguredCheck(kind="files", version=1, read=_read, measure=_measure)
+CHECK = ConfiguredCheck(kind="files", version=1, read=_read, measure=looking(_findings))

@@ -9,9 +9,9 @@ from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.verification.paths import beside_fault, read_beside, read_entry
 from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject, Weakness
+from earnest.verification.unit_tests.judging import judge_apart
 from earnest.verification.unit_tests.linting import complaints
 from earnest.verification.unit_tests.mutants import judge_own_tests
-from earnest.verification.unit_tests.together import judge_apart
 from earnest.verification.unit_tests.trial import SuitePlan
 
 FILES_MAX: Final = 1_000

@@ -7,11 +7,13 @@ solution nobody can tell, hence a share and not all of them.
 
 import ast
 import copy
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from earnest.effects.hands.sandbox.api import ExecutionReport, ExecutionStatus
 from earnest.verification.plugin import CheckTools, Findings
+from earnest.verification.unit_tests.asserting import Function, parsed
 from earnest.verification.unit_tests.judging import judge
 from earnest.verification.unit_tests.trial import SuitePlan, run_trial
 
@@ -87,10 +89,7 @@ def _solution(plan: SuitePlan, work: Mapping[str, bytes]) -> tuple[str, ast.Modu
     for place in (f"{stem}.py", f"{stem}/__init__.py"):
         source = work.get(place)
         if source is not None and len(source) <= SOURCE_BYTES_MAX:
-            try:
-                return place, ast.parse(source)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                return place, None
+            return place, parsed(source)
     return "", None
 
 
@@ -104,27 +103,27 @@ def spread(found: list[ast.Module], at_most: int) -> list[ast.Module]:
 def mutants(tree: ast.Module) -> Iterator[ast.Module]:
     """Every copy of the module with one small change."""
     for at, node in enumerate(ast.walk(tree)):
-        for which in range(_changes(node)):
+        if _can_change(node):
             mutant = copy.deepcopy(tree)
-            target = next(each for number, each in enumerate(ast.walk(mutant)) if number == at)
-            _change(target, which)
+            _change(next(itertools.islice(ast.walk(mutant), at, None)))
             yield ast.fix_missing_locations(mutant)
 
 
-def _changes(node: ast.AST) -> int:
-    """In how many ways this node can be changed."""
-    if isinstance(node, ast.Compare):
-        return 1 if type(node.ops[0]) in COMPARISONS else 0
-    if isinstance(node, ast.BinOp | ast.AugAssign):
-        return 1 if type(node.op) in ARITHMETIC else 0
-    if isinstance(node, ast.Constant):
-        return 1 if type(node.value) in (int, float, bool) else 0
-    if isinstance(node, ast.Return):
-        return 1 if node.value is not None and not _is_none(node.value) else 0
-    return 1 if isinstance(node, ast.If | ast.While | ast.BoolOp) else 0
+def _can_change(node: ast.AST) -> bool:
+    match node:
+        case ast.Compare():
+            return type(node.ops[0]) in COMPARISONS
+        case ast.BinOp() | ast.AugAssign():
+            return type(node.op) in ARITHMETIC
+        case ast.Constant():
+            return type(node.value) in (int, float, bool)
+        case ast.Return(value=None | ast.Constant(value=None)):
+            return False
+        case _:
+            return isinstance(node, ast.Return | ast.If | ast.While | ast.BoolOp)
 
 
-def _change(node: ast.AST, _which: int) -> None:
+def _change(node: ast.AST) -> None:
     if isinstance(node, ast.Compare):
         node.ops[0] = COMPARISONS[type(node.ops[0])]()
     elif isinstance(node, ast.BinOp | ast.AugAssign):
@@ -141,20 +140,16 @@ def _change(node: ast.AST, _which: int) -> None:
         node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
 def rewritten(tree: ast.Module) -> ast.Module:
     """The same program with other names for the local variables of its functions."""
     other = copy.deepcopy(tree)
     for node in ast.walk(other):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, Function):
             _rename_locals(node)
     return ast.fix_missing_locations(other)
 
 
-def _rename_locals(function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+def _rename_locals(function: Function) -> None:
     """Only in functions where a name can mean one thing: no inner scopes, `global`, `locals()` or `exec`."""
     inner = [node for statement in function.body for node in ast.walk(statement)]
     scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Global, ast.Nonlocal)

@@ -10,14 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from earnest.verification.unit_tests.asserting import last_name
+from earnest.verification.unit_tests.asserting import Function, last_name, parsed
 
 MARKS: Final = frozenset({"skip", "skipIf", "skipUnless", "skipif", "xfail", "expectedFailure"})
 CALLS: Final = frozenset({"skip", "skipTest", "SkipTest", "importorskip", "xfail"})
 FILLING: Final = frozenset({"append", "appendleft", "extend", "insert", "add", "update", "setdefault"})
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-_Scope = _Function | ast.ClassDef
 
 
 def held_skips(files: Mapping[str, bytes], modules: Sequence[str]) -> frozenset[str]:
@@ -32,7 +29,7 @@ def held_skips(files: Mapping[str, bytes], modules: Sequence[str]) -> frozenset[
 
 def origins(files: Mapping[str, bytes], modules: Sequence[str]) -> dict[str, tuple[ast.Module, set[str]]]:
     """Of each file of Python that can be read, what it says, and its names that may hold what the submission made."""
-    trees = {name: tree for name, content in files.items() if name.endswith(".py") and (tree := _parsed(content))}
+    trees = {name: tree for name, content in files.items() if name.endswith(".py") and (tree := parsed(content))}
     stems = {name: name.removesuffix(".py").rpartition("/")[2] for name in trees}
     theirs = set(modules)
     while True:  # a file that imports what comes from the submission hands it on
@@ -41,13 +38,6 @@ def origins(files: Mapping[str, bytes], modules: Sequence[str]) -> dict[str, tup
             break
         theirs |= more
     return {name: (tree, _tainted(tree, theirs)) for name, tree in trees.items()}
-
-
-def _parsed(content: bytes) -> ast.Module | None:
-    try:
-        return ast.parse(content)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
@@ -125,10 +115,10 @@ def names_in(node: ast.AST) -> set[str]:
 
 def _skips(tree: ast.Module) -> Iterator[tuple[str, Sequence[ast.AST]]]:
     """The tests that each skip is about, and what decides about it."""
-    everywhere = [function.name for function in ast.walk(tree) if isinstance(function, _Function)]
+    everywhere = [function.name for function in ast.walk(tree) if isinstance(function, Function)]
     for node in ast.walk(tree):
-        if isinstance(node, _Scope):
-            about = [each.name for each in ast.walk(node) if isinstance(each, _Function)]
+        if isinstance(node, Function | ast.ClassDef):
+            about = [each.name for each in ast.walk(node) if isinstance(each, Function)]
             for decorator in node.decorator_list:
                 mark = _mark(decorator)
                 yield from ((name, [mark]) for name in about if mark is not None)
@@ -154,7 +144,7 @@ def _is_mark(node: ast.AST) -> bool:
 def _raised(node: ast.AST, around: list[ast.AST]) -> Iterator[tuple[str, list[ast.AST]]]:
     """Each `skip(…)` in a function, with the headers of all that stands around it, and what ran before it there."""
     if isinstance(node, ast.Call) and last_name(node.func) in CALLS:
-        functions = [each for each in around if isinstance(each, _Function)]
+        functions = [each for each in around if isinstance(each, Function)]
         if functions:
             yield (
                 functions[0].name,

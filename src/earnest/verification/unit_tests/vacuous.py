@@ -16,15 +16,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from earnest.verification.unit_tests.asserting import asserting_functions
-from earnest.verification.unit_tests.expecting import late_expectation
+from earnest.verification.unit_tests.asserting import Function, asserting_functions
+from earnest.verification.unit_tests.linting import late_expectation
 from earnest.verification.unit_tests.skips import imported_names, names_in, origins
 
 NAMED_MAX: Final = 5
 ROW: Final = 6
 WORK: Final = "/work/"
 _NAN: Final = re.compile(rb"nan", re.I)
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def vacuous_tests(files: Mapping[str, bytes], modules: Sequence[str], weak: Sequence[Any]) -> tuple[str, ...]:
@@ -77,7 +76,7 @@ class _Tests:
         """True if the word stands in the test, or outside all functions of its file."""
         for path, function in self._functions(name):
             lines = self._files[path].splitlines()
-            functions = [node for node in ast.walk(self._origins[path][0]) if isinstance(node, _Function)]
+            functions = [node for node in ast.walk(self._origins[path][0]) if isinstance(node, Function)]
             others = {
                 line
                 for each in functions
@@ -92,18 +91,18 @@ class _Tests:
         """True if it, or a function of its file that it may call, expects what the submission could change."""
         for path, function in self._functions(name):
             tree, _ = self._origins[path]
-            others = [n for n in ast.walk(tree) if isinstance(n, _Function) and not n.name.startswith("test")]
+            others = [n for n in ast.walk(tree) if isinstance(n, Function) and not n.name.startswith("test")]
             theirs = imported_names(tree, self._modules)
             if any(late_expectation(each, theirs) for each in (function, *others)):
                 return True
         return False
 
-    def _functions(self, name: str) -> list[tuple[str, _Function]]:
+    def _functions(self, name: str) -> list[tuple[str, Function]]:
         return [
             (path, node)
             for path, (tree, _) in self._origins.items()
             for node in ast.walk(tree)
-            if isinstance(node, _Function) and node.name == name
+            if isinstance(node, Function) and node.name == name
         ]
 
     def _at(self, place: str) -> tuple[list[ast.AST], set[str]]:
@@ -128,7 +127,7 @@ class _Tests:
             node
             for tree, _ in self._origins.values()
             for node in ast.walk(tree)
-            if isinstance(node, _Function) and not node.name.startswith("test") and inner in ast.walk(node)
+            if isinstance(node, Function) and not node.name.startswith("test") and inner in ast.walk(node)
         ]
         return {
             name

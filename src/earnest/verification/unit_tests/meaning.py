@@ -23,8 +23,9 @@ from earnest.verification.unit_tests.library import (
     plain_base,
     plain_view,
 )
-from earnest.verification.unit_tests.members import KINDS
 from earnest.verification.unit_tests.objects import (
+    GENERATOR,
+    OPERATIONS,
     BoundCall,
     Doc,
     Handle,
@@ -33,9 +34,8 @@ from earnest.verification.unit_tests.objects import (
     StandInClass,
     StandInException,
 )
-from earnest.verification.unit_tests.operations import GENERATOR, OPERATIONS
 from earnest.verification.unit_tests.ours import Ours
-from earnest.verification.unit_tests.owned import OwnedObject
+from earnest.verification.unit_tests.owned import KINDS, OwnedObject
 from earnest.verification.unit_tests.values import MessageReader, MessageWriter
 
 OBJECTS_MAX: Final = 1_000_000
@@ -47,7 +47,7 @@ NEVER_GIVEN: Final = (types.ModuleType, types.FrameType, types.CodeType)
 
 
 class SubmissionObjects:
-    """Classes and objects that the submission told about, by number. See `channel.Meaning`."""
+    """Classes and objects that the submission told about, by number."""
 
     def __init__(self) -> None:
         self._ours = Ours()
@@ -62,10 +62,11 @@ class SubmissionObjects:
         self._handed_over: set[type] = set()
 
     def learn(self, classes: Any) -> None:
-        """See `channel.Meaning`. Each: number, name, bases (number, or module and name of an exception), whether it
-        is an exception, operations, methods, fields, plain base, special kind, docstring, abstract classes
-        above it, and of a class that
-        a test derived the number that the test's side gave it, which then has the rest already.
+        """Take note of classes that it tells about.
+
+        Each: number, name, bases (number, or module and name of an exception), whether it is an exception, operations,
+        methods, fields, plain base, special kind, docstring, abstract classes above it, and of a class that a test
+        derived the number that the test's side gave it, which then has the rest already.
         """
         if type(classes) is not list or len(self._classes) + len(classes) > CLASSES_MAX:
             raise Malformed("too many classes")
@@ -99,7 +100,7 @@ class SubmissionObjects:
                 self._specials[number] = special
 
     def read(self, reader: MessageReader, node: Sequence[Any]) -> object:
-        """See `channel.Meaning`."""
+        """What a node means that is no plain data."""
         match node[0]:
             case "h":
                 return self._object(node[1], node[2])
@@ -119,7 +120,7 @@ class SubmissionObjects:
         raise Malformed("an unknown tag")
 
     def write(self, writer: MessageWriter, value: Any, depth: int) -> Node:
-        """See `channel.Meaning`."""
+        """The node of what is no plain data."""
         if isinstance(value, type):
             self._handed_over.add(value)
         node = self._given_back(value)

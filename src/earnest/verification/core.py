@@ -67,6 +67,13 @@ def failure_class(calls: Sequence[ToolRecord]) -> FailureClass:
     return FailureClass.ENVIRONMENTAL if failures[-1:] == [FailureClass.ENVIRONMENTAL] else FailureClass.LOGICAL
 
 
+def unsafe(self_test: SelfTest | None) -> str:
+    """Why code cannot be run; empty if it can."""
+    if self_test is not None and self_test.green:
+        return ""
+    return f"code cannot be run safely: {self_test.reason if self_test else 'there is no sandbox'}"
+
+
 def has_waited(report: ExecutionReport) -> bool:
     """True if nothing but wall time ran out, and most of it without a processor: that may not be the work's fault."""
     return report.broken_limit == "wall time" and WAITED_SHARE * report.cpu_ms < report.wall_ms and not report.leftovers
@@ -75,10 +82,8 @@ def has_waited(report: ExecutionReport) -> bool:
 def _against_the_setting(measured: Measured) -> CriterionVerdict | None:
     if not measured.snapshot_intact:
         return _unclear(measured, "what was handed in changed while it was judged")
-    if measured.runs_code and measured.self_test is None:
-        return _unclear(measured, "code cannot be run safely: there is no sandbox")
-    if measured.runs_code and measured.self_test is not None and not measured.self_test.green:
-        return _unclear(measured, f"code cannot be run safely: {measured.self_test.reason}")
+    if measured.runs_code and (why := unsafe(measured.self_test)):
+        return _unclear(measured, why)
     if measured.distrusted:
         return _unclear(measured, "this check once disagreed with itself and cannot decide alone: somebody has to look")
     return None

@@ -19,9 +19,8 @@ from earnest.effects.hands.workspace.snapshot import Seen, Snapshot, SnapshotLim
 from earnest.effects.outside.probes.api import Probes
 from earnest.foundation.canonical import digest_of
 from earnest.foundation.errors import Diagnostic, EarnestError, Refused, Unavailable
-from earnest.verification.assertions import contradictions
-from earnest.verification.core import Measured, combine, conclude, has_waited
-from earnest.verification.intake import EDIT_SNAPSHOT_LIMITS, LayOut, Taken, taken_in, taken_of
+from earnest.verification.core import Measured, combine, conclude, has_waited, unsafe
+from earnest.verification.intake import EDIT_SNAPSHOT_LIMITS, LayOut, Taken, contradictions, taken_in, taken_of
 from earnest.verification.limits import read_limits
 from earnest.verification.plugin import Base, Check, CheckTools, ConfigFault, Findings, Judges, Promise, Subject
 from earnest.verification.registry import Registry
@@ -236,9 +235,8 @@ class Verifier:
         named = f"{check.kind}/{check.version}"
         key = trust_key(check, spec)
         self_test = await self._tested() if check.runs_code else None
-        if check.runs_code and (self_test is None or not self_test.green):
-            why = self_test.reason if self_test else "there is no sandbox"
-            return Measured(criterion=criterion, check=named, problem=f"code cannot be run safely: {why}")
+        if check.runs_code and (why := unsafe(self_test)):
+            return Measured(criterion=criterion, check=named, problem=why)
         sandbox = Hiding(self._sandbox, subject.hidden) if check.runs_code and self._sandbox else NoSandbox()
         tools = CheckTools(
             sandbox=sandbox,

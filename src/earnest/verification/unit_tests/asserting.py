@@ -18,6 +18,11 @@ def parsed(content: bytes) -> ast.Module | None:
         return None
 
 
+def functions_in(tree: ast.AST) -> list[Function]:
+    """Every function, those in classes and functions too."""
+    return [node for node in ast.walk(tree) if isinstance(node, Function)]
+
+
 def named(name: str) -> bool:
     """True for the name of what asserts something wherever it is called."""
     return name.startswith("assert") or name in ASSERTING
@@ -35,7 +40,7 @@ def asserts(node: ast.AST, own: Collection[str]) -> bool:
 
 def asserting_functions(trees: Iterable[ast.Module]) -> frozenset[str]:
     """Names of functions that assert something, or call one that does."""
-    functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, Function)]
+    functions = [function for tree in trees for function in functions_in(tree)]
     found: frozenset[str] = frozenset()
     while True:
         more = frozenset(each.name for each in functions if any(asserts(node, found) for node in ast.walk(each)))

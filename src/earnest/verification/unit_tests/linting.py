@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from earnest.verification.plugin import Weakness
-from earnest.verification.unit_tests.asserting import Function, asserts, parsed
+from earnest.verification.unit_tests.asserting import Function, asserts, functions_in, parsed
 
 EQUALITIES: Final = frozenset({"assertEqual", "assertEquals", "assertNotEqual", "assertListEqual", "assertTupleEqual"})
 
@@ -27,9 +27,9 @@ def complaints(files: Mapping[str, bytes], modules: Sequence[str], min_tests: in
         if tree is None:
             yield Weakness("tests", f"{name} is no Python")
             return
-        tests = [node for node in ast.walk(tree) if isinstance(node, Function) and node.name.startswith("test")]
+        tests = [function for function in functions_in(tree) if function.name.startswith("test")]
         count += sum(min_tests if _is_multiplied(test) else 1 for test in tests)
-        own = {node.name for node in ast.walk(tree) if isinstance(node, Function)} - {test.name for test in tests}
+        own = {function.name for function in functions_in(tree)} - {test.name for test in tests}
         theirs = _Theirs(tree, modules)
         for test in tests:
             after = 0
@@ -68,17 +68,11 @@ class _Theirs:
 
     def decides_nothing(self, test: Function) -> bool:
         """True if all that it compares are objects of the submission with each other."""
-        compared = [node for node in ast.walk(test) if _compares(node)]
+        compared = [sides for node in ast.walk(test) if (sides := _compared(node)) is not None]
         asserted = [node for node in ast.walk(test) if asserts(node, ())]
-        return bool(compared) and len(compared) >= len(asserted) and all(map(self.is_compared, compared))
-
-    def is_compared(self, node: ast.AST) -> bool:
-        """True for `A(1) == A(1)` and `assertEqual(A(1), A(1))`."""
-        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq):
-            return self._is_object(node.left) and self._is_object(node.comparators[0])
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in EQUALITIES:
-            return len(node.args) > 1 and all(self._is_object(side) for side in node.args[:2])
-        return False
+        if not compared or len(compared) < len(asserted):
+            return False
+        return all(len(sides) == 2 and all(map(self._is_object, sides)) for sides in compared)
 
     def _is_object(self, node: ast.expr) -> bool:
         if isinstance(node, ast.BinOp):
@@ -91,11 +85,14 @@ class _Theirs:
         return isinstance(function, ast.Name) and function.id in self._names and function.id[:1].isupper()
 
 
-def _compares(node: ast.AST) -> bool:
-    """True for `==`, `!=` and the methods that mean them."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Attribute) and node.func.attr in EQUALITIES
-    return isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+def _compared(node: ast.AST) -> Sequence[ast.expr] | None:
+    """The sides of `==`, `!=` and the methods that mean them, as far as they are plainly given."""
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq(), *_], comparators=[right, *_]):
+            return [left, right]
+        case ast.Call(func=ast.Attribute(attr=name), args=given) if name in EQUALITIES:
+            return given[:2]
+    return None
 
 
 def _is_multiplied(test: Function) -> bool:

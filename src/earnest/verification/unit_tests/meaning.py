@@ -91,9 +91,13 @@ class SubmissionObjects:
             offered = {name: OPERATIONS[name] for name in operations if name in OPERATIONS}
             namespace |= offered
             namespace |= {method: Method(method) for method in methods if not method.startswith("__")}
-            namespace |= _special_namespace(special)
+            if special == "generator":
+                namespace |= GENERATOR
+            elif special == "function":
+                namespace["__get__"] = _bind
             if fields is not None:
-                namespace["__dataclass_fields__"] = _dataclass_fields(fields)
+                made = dataclasses.make_dataclass("Fields", fields)
+                namespace["__dataclass_fields__"] = vars(made)["__dataclass_fields__"]
             self._classes[number] = _handle_class(name, above, namespace, likewise)
             self._offered[number] = offered
             if special in {"generator", "coroutine"}:
@@ -252,14 +256,6 @@ def _nearest(kind: type) -> list[str]:
     return next((known for base in kind.__mro__ if (known := known_exception(base))), ["builtins", "Exception"])
 
 
-def _special_namespace(special: object) -> dict[str, object]:
-    if special == "generator":
-        return dict(GENERATOR)
-    if special == "function":
-        return {"__get__": _bind}
-    return {}
-
-
 def _handle_class(name: str, above: list[type], namespace: dict[str, object], likewise: list[str]) -> type:
     abstract = [ABSTRACT[each] for each in likewise]
     namespace["__slots__"] = ()
@@ -283,10 +279,6 @@ def _exception_class(name: str, above: list[type], namespace: dict[str, object])
         return StandInException(name, bases, namespace)
     except TypeError:  # an order or a mixture of bases that cannot be
         return StandInException(name, (Remote, Exception), namespace)
-
-
-def _dataclass_fields(names: list[str]) -> object:
-    return vars(dataclasses.make_dataclass("Fields", names))["__dataclass_fields__"]
 
 
 def _bind(function: Any, instance: object, _owner: object = None) -> object:

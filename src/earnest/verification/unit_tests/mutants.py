@@ -95,49 +95,41 @@ def _solution(plan: SuitePlan, work: Mapping[str, bytes]) -> tuple[str, ast.Modu
 
 def spread(found: list[ast.Module], at_most: int) -> list[ast.Module]:
     """At most so many, evenly from the whole."""
-    if len(found) <= at_most:
-        return found
-    return [found[at * len(found) // at_most] for at in range(at_most)]
+    count = min(at_most, len(found))
+    return [found[at * len(found) // count] for at in range(count)]
 
 
 def mutants(tree: ast.Module) -> Iterator[ast.Module]:
     """Every copy of the module with one small change."""
     for at, node in enumerate(ast.walk(tree)):
-        if _can_change(node):
+        if _change(copy.copy(node)):
             mutant = copy.deepcopy(tree)
             _change(next(itertools.islice(ast.walk(mutant), at, None)))
             yield ast.fix_missing_locations(mutant)
 
 
-def _can_change(node: ast.AST) -> bool:
+def _change(node: ast.AST) -> bool:
+    """Make the one small change that there is for a node of its kind. False if there is none."""
     match node:
-        case ast.Compare():
-            return type(node.ops[0]) in COMPARISONS
-        case ast.BinOp() | ast.AugAssign():
-            return type(node.op) in ARITHMETIC
-        case ast.Constant():
-            return type(node.value) in (int, float, bool)
-        case ast.Return(value=None | ast.Constant(value=None)):
-            return False
+        case ast.Compare() if type(node.ops[0]) in COMPARISONS:
+            node.ops = [COMPARISONS[type(node.ops[0])](), *node.ops[1:]]
+        case ast.BinOp() | ast.AugAssign() if type(node.op) in ARITHMETIC:
+            node.op = ARITHMETIC[type(node.op)]()
+        case ast.Constant(value=bool() as value):
+            node.value = not value
+        case ast.Constant(value=int() | float() as value):
+            node.value = value + 1
+        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+            node.value = ast.Constant(None)
+        case ast.If():
+            node.test = ast.UnaryOp(op=ast.Not(), operand=node.test)
+        case ast.While():
+            node.test = ast.Constant(value=False)
+        case ast.BoolOp():
+            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         case _:
-            return isinstance(node, ast.Return | ast.If | ast.While | ast.BoolOp)
-
-
-def _change(node: ast.AST) -> None:
-    if isinstance(node, ast.Compare):
-        node.ops[0] = COMPARISONS[type(node.ops[0])]()
-    elif isinstance(node, ast.BinOp | ast.AugAssign):
-        node.op = ARITHMETIC[type(node.op)]()
-    elif isinstance(node, ast.Constant):
-        node.value = not node.value if isinstance(node.value, bool) else node.value + 1  # type: ignore[operator]
-    elif isinstance(node, ast.Return):
-        node.value = ast.Constant(None)
-    elif isinstance(node, ast.If):
-        node.test = ast.UnaryOp(op=ast.Not(), operand=node.test)
-    elif isinstance(node, ast.While):
-        node.test = ast.Constant(value=False)
-    elif isinstance(node, ast.BoolOp):
-        node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+            return False
+    return True
 
 
 def rewritten(tree: ast.Module) -> ast.Module:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from earnest.verification.unit_tests.asserting import Function, last_name, parsed
+from earnest.verification.unit_tests.asserting import Function, functions_in, last_name, parsed
 
 MARKS: Final = frozenset({"skip", "skipIf", "skipUnless", "skipif", "xfail", "expectedFailure"})
 CALLS: Final = frozenset({"skip", "skipTest", "SkipTest", "importorskip", "xfail"})
@@ -33,7 +33,9 @@ def origins(files: Mapping[str, bytes], modules: Sequence[str]) -> dict[str, tup
     stems = {name: name.removesuffix(".py").rpartition("/")[2] for name in trees}
     theirs = set(modules)
     while True:  # a file that imports what comes from the submission hands it on
-        more = {stems[name] for name, tree in trees.items() if _mentions_module(tree, theirs)} - theirs
+        more = {
+            stems[name] for name, tree in trees.items() if any(_is_theirs(each, theirs) for _, each in _imports(tree))
+        } - theirs
         if not more:
             break
         theirs |= more
@@ -53,10 +55,6 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 def _is_theirs(module: str, theirs: set[str]) -> bool:
     return any(module == own or module.startswith(own + ".") for own in theirs)
-
-
-def _mentions_module(tree: ast.Module, theirs: set[str]) -> bool:
-    return any(_is_theirs(module, theirs) for _, module in _imports(tree))
 
 
 def imported_names(tree: ast.Module, theirs: set[str]) -> set[str]:
@@ -115,25 +113,21 @@ def names_in(node: ast.AST) -> set[str]:
 
 def _skips(tree: ast.Module) -> Iterator[tuple[str, Sequence[ast.AST]]]:
     """The tests that each skip is about, and what decides about it."""
-    everywhere = [function.name for function in ast.walk(tree) if isinstance(function, Function)]
+    everywhere = [function.name for function in functions_in(tree)]
     for node in ast.walk(tree):
         if isinstance(node, Function | ast.ClassDef):
-            about = [each.name for each in ast.walk(node) if isinstance(each, Function)]
+            about = [each.name for each in functions_in(node)]
             for decorator in node.decorator_list:
                 mark = _mark(decorator)
                 yield from ((name, [mark]) for name in about if mark is not None)
         elif isinstance(node, ast.Assign) and "pytestmark" in _names_of(node.targets):
-            yield from ((name, [node.value]) for name in everywhere if _has_mark(node.value))
+            yield from ((name, [node.value]) for name in everywhere if _mark(node.value) is not None)
     yield from _raised(tree, [])
 
 
-def _mark(decorator: ast.AST) -> ast.AST | None:
+def _mark(node: ast.AST) -> ast.AST | None:
     """The decorator, if it or one in it (of a parameter) skips; of a parameter only the mark decides."""
-    return next((each for each in ast.walk(decorator) if _is_mark(each)), None)
-
-
-def _has_mark(node: ast.AST) -> bool:
-    return any(map(_is_mark, ast.walk(node)))
+    return next((each for each in ast.walk(node) if _is_mark(each)), None)
 
 
 def _is_mark(node: ast.AST) -> bool:

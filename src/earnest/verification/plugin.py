@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.node import Node, node_of
@@ -187,7 +187,7 @@ Measure = Callable[[_Config, Subject, CheckTools], Awaitable[Findings]]
 class ConfiguredCheck(Generic[_Config]):
     """A `Check` of two functions: `read` makes a value of the config, `measure` goes by it.
 
-    `reproducible`: see `is_reproducible`; `lint`: see `LintedCheck`.
+    `reproducible`: see `is_reproducible`; `lint`: see `lint_faults`.
     """
 
     kind: str
@@ -205,7 +205,7 @@ class ConfiguredCheck(Generic[_Config]):
         return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
 
     def lint_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[Weakness]:
-        """See `LintedCheck`."""
+        """See the function of this name."""
         return self.lint(self.read(NodeReader(), node_of(config), None), base_folder)
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
@@ -222,18 +222,10 @@ def looking(look: Callable[[_Config, Subject], Findings]) -> Measure[_Config]:
     return measure
 
 
-@runtime_checkable
-class LintedCheck(Protocol):
-    """What a check has too that can tell when its config proves nothing, though it has no fault."""
-
-    def lint_faults(self, config: JsonObject, base_folder: Path | None, /) -> Sequence[Weakness]:
-        """Why worthless work could pass. Called with a config without faults, before anything is posted."""
-        ...
-
-
-def lint_faults(check: object, config: JsonObject, base_folder: Path | None) -> Sequence[Weakness]:
-    """What the check says about its own config, if it says anything."""
-    return check.lint_faults(config, base_folder) if isinstance(check, LintedCheck) else ()
+def lint_faults(check: Check, config: JsonObject, base_folder: Path | None) -> Sequence[Weakness]:
+    """Why worthless work could pass, from a check with a `lint_faults` of its own; the config has no fault."""
+    own: Callable[[JsonObject, Path | None], Sequence[Weakness]] | None = getattr(check, "lint_faults", None)
+    return own(config, base_folder) if own else ()
 
 
 def is_reproducible(check: Check) -> bool:

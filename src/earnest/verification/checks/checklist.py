@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from earnest.contracts.criterion import CRITERIA_MAX, CRITERION_CHARACTERS_MAX, Criterion
+from earnest.contracts.criterion import CRITERIA_MAX, CRITERION_CHARACTERS_MAX
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
@@ -98,14 +98,9 @@ def _measure(wanted: _Config, subject: Subject) -> Findings:
 
     Without `criteria` of its own it asks for all that no checklist decides.
     """
-    criteria = wanted.criteria or {one.id: one.text for one in subject.criteria if not _is_checklist(one)}
-    if not criteria:
-        criteria = {one.id: one.text for one in subject.criteria}
+    others = [one for one in subject.criteria if one.check is None or one.check.kind != "checklist"]
+    criteria = wanted.criteria or {one.id: one.text for one in others or subject.criteria}
     return _findings(wanted, criteria, subject.snapshot)
-
-
-def _is_checklist(criterion: Criterion) -> bool:
-    return criterion.check is not None and criterion.check.kind == "checklist"
 
 
 def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Config:

@@ -1,6 +1,5 @@
 """Check kind `diff`: a run's change of the user's files stays within what it may touch."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -9,7 +8,6 @@ from earnest.contracts.never import EVERY_EDIT
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.edits.text_diff import changed_lines
-from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.text import listed
@@ -89,9 +87,7 @@ def _findings(bounds: _Bounds, name: str, base: Base, snapshot: Snapshot) -> Fin
         if lines > bounds.lines_max:
             problems.append(f"{lines} lines were added and removed, {bounds.lines_max} may be")
     measured = {"files": len(changed)} | ({"lines": lines} if bounds.lines_max < COUNT_MAX else {})
-    reason = f"{len(changed)} files of {name} differ, all within the bounds"
-    if problems:
-        reason = listed(problems, SHOWN_MAX)
+    reason = listed(problems, SHOWN_MAX) or f"{len(changed)} files of {name} differ, all within the bounds"
     return Findings(passed=not problems, reason=reason, evidence=tuple(changed[:SHOWN_MAX]), measured=measured)
 
 
@@ -115,16 +111,12 @@ def _findings_of_all(bounds: _Bounds, subject: Subject) -> Findings:
 def _changed(name: str, base: Base, snapshot: Snapshot) -> list[str]:
     """The files that came, went or differ, in order of path. Folders and links are no files."""
     now = {entry.path: (entry.digest, entry.mode_executable) for entry in snapshot.entries if _within(entry.path, name)}
-    before = {path: (e.digest, e.executable) for path, e in _files(base.entries).items()}
+    before = {path: (e.digest, e.executable) for path, e in base.entries.items() if e.kind is EntryKind.FILE}
     return sorted(path for path in now.keys() | before.keys() if now.get(path) != before.get(path))
 
 
 def _within(path: str, name: str) -> bool:
     return path == name or path.startswith(name + "/")
-
-
-def _files(entries: Mapping[str, PathEntry]) -> dict[str, PathEntry]:
-    return {path: entry for path, entry in entries.items() if entry.kind is EntryKind.FILE}
 
 
 def _may_change(bounds: _Bounds, path: str) -> bool:

@@ -1,6 +1,5 @@
 """Check kind `files`: the required files are there, with the content they should have."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -112,9 +111,8 @@ def _findings(wanted: tuple[list[_Item], list[str]], subject: Subject) -> Findin
         problems.extend(
             f"{entry.path} must not be there" for entry in snapshot.entries if is_match(entry.path, pattern)
         )
-    if not problems:
-        return Findings(passed=True, reason="every required file is as it should be", evidence=tuple(seen))
-    return Findings(passed=False, reason=listed(problems, PROBLEMS_SHOWN_MAX), evidence=tuple(seen))
+    reason = listed(problems, PROBLEMS_SHOWN_MAX) or "every required file is as it should be"
+    return Findings(passed=not problems, reason=reason, evidence=tuple(seen))
 
 
 def _selects(item: _Item, entry: SnapshotEntry) -> bool:
@@ -144,11 +142,11 @@ def _problems(item: _Item, entry: SnapshotEntry, snapshot: Snapshot) -> list[str
 
 
 def _text_problems(item: _Item, text: str) -> list[str]:
-    is_there: Callable[[str], bool] = set(headings(text)).__contains__ if item.headings else (lambda _: False)
+    titles = set(headings(text)) if item.headings else set()
     return [
         *(f"does not contain {part[:80]!r}" for part in item.contains if part not in text),
         *([f"does not match {printable(item.regex)}"] if item.regex and not is_found(item.regex, text) else []),
-        *(f"has no heading {title!r}" for title in item.headings if not is_there(" ".join(title.split()))),
+        *(f"has no heading {title!r}" for title in item.headings if " ".join(title.split()) not in titles),
     ]
 
 

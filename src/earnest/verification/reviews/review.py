@@ -48,7 +48,7 @@ class Rubric:
         )
 
 
-def read_rubric(reader: NodeReader, node: Node, _base_folder: Path | None = None) -> Rubric:
+def read_rubric(reader: NodeReader, node: Node, _base_folder: Path | None) -> Rubric:
     """The rubric of a config with the keys `rubric` and `threshold`; none of them means a plain yes or no."""
     entries = reader.mapping(node, required=(), optional=("rubric", "threshold"))
     nodes = reader.items(entries.get("rubric"), at_least=1, at_most=ITEMS_MAX)

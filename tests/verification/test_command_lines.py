@@ -11,9 +11,8 @@ import pytest
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.hands.tools.record import ToolRecord
-from earnest.verification.records.evidence import FileText, WorkRecords, folded
+from earnest.verification.records.evidence import FileText, WorkRecords, against_file, folded, pieces
 from earnest.verification.records.rulings import Citation, JudgeOpinion, ruled
-from earnest.verification.records.worth import against_file, pieces
 
 from .command_lines import DISGUISES, HONEST, Disguise, Honest
 

@@ -282,7 +282,7 @@ def test_a_faulty_table_config_names_the_key(config: JsonObject, path: str) -> N
     ],
 )
 def test_only_what_is_seen_of_a_line_counts(line: str, seen: str) -> None:
-    assert visible_lines(line) == [seen]
+    assert list(visible_lines(line)) == [seen]
 
 
 @pytest.mark.parametrize("part", ["`", "` `` ", "<!-- ` ", "[", "![](", "\u201c", "<details ", "|", "- ", "\\|"])

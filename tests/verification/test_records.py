@@ -15,10 +15,9 @@ from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.failures import FailureClass
 from earnest.verification.core import failure_class
 from earnest.verification.records.demands import demand_of, paths_in
-from earnest.verification.records.evidence import FileText, WorkRecords
+from earnest.verification.records.evidence import FileText, WorkRecords, is_one_program, pieces
 from earnest.verification.records.proofs import only_lists, only_says, only_shows
 from earnest.verification.records.rulings import Citation, JudgeOpinion, RecordRuling, ruled
-from earnest.verification.records.worth import is_one_program, pieces
 
 
 def shell(

@@ -13,8 +13,8 @@ from earnest.effects.hands.sandbox.api import ExecutionLimits, ExecutionReport, 
 from earnest.effects.outside.probes.api import Reading
 from earnest.foundation.errors import Faulty, Unavailable
 from earnest.testing.check_conformance import CheckCase, CheckConformance, ScriptedSandbox, write
-from earnest.verification.assertions import FILE_NAME, FORMAT, contradictions
 from earnest.verification.checks.probe import CHECK as PROBE
+from earnest.verification.intake import FILE_NAME, FORMAT, contradictions
 from earnest.verification.registry import Registry
 from earnest.verification.repeat import is_at_a_boundary
 from earnest.verification.replay import trust_key

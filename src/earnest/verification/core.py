@@ -42,20 +42,13 @@ def conclude(measured: Measured) -> CriterionVerdict:
     if findings is None:
         return _unclear(measured, measured.problem or "the check gave no findings", measured.problem_cause)
     if findings.cannot_run:
-        return replace(_unclear(measured, findings.reason), cannot_run=True)
+        return _unclear(measured, findings.reason, cannot_run=True)
     objection = (
         _against_the_setting(measured)
         or _against_the_executions(measured, findings)
         or _against_the_result(measured, findings)
     )
-    return objection or CriterionVerdict(
-        id=measured.criterion.id,
-        answer=Answer.VERIFIED,
-        reason=findings.reason,
-        evidence=findings.evidence,
-        check=measured.check,
-        required=measured.criterion.required,
-    )
+    return objection or _verdict(measured, Answer.VERIFIED, findings.reason)
 
 
 def combine(criteria: Sequence[CriterionVerdict]) -> Answer:
@@ -74,6 +67,13 @@ def failure_class(calls: Sequence[ToolRecord]) -> FailureClass:
     return FailureClass.ENVIRONMENTAL if failures[-1:] == [FailureClass.ENVIRONMENTAL] else FailureClass.LOGICAL
 
 
+def unsafe(self_test: SelfTest | None) -> str:
+    """Why code cannot be run; empty if it can."""
+    if self_test is not None and self_test.green:
+        return ""
+    return f"code cannot be run safely: {self_test.reason if self_test else 'there is no sandbox'}"
+
+
 def has_waited(report: ExecutionReport) -> bool:
     """True if nothing but wall time ran out, and most of it without a processor: that may not be the work's fault."""
     return report.broken_limit == "wall time" and WAITED_SHARE * report.cpu_ms < report.wall_ms and not report.leftovers
@@ -82,10 +82,8 @@ def has_waited(report: ExecutionReport) -> bool:
 def _against_the_setting(measured: Measured) -> CriterionVerdict | None:
     if not measured.snapshot_intact:
         return _unclear(measured, "what was handed in changed while it was judged")
-    if measured.runs_code and measured.self_test is None:
-        return _unclear(measured, "code cannot be run safely: there is no sandbox")
-    if measured.runs_code and measured.self_test is not None and not measured.self_test.green:
-        return _unclear(measured, f"code cannot be run safely: {measured.self_test.reason}")
+    if measured.runs_code and (why := unsafe(measured.self_test)):
+        return _unclear(measured, why)
     if measured.distrusted:
         return _unclear(measured, "this check once disagreed with itself and cannot decide alone: somebody has to look")
     return None
@@ -127,24 +125,21 @@ def _against_the_result(measured: Measured, findings: Findings) -> CriterionVerd
 
 
 def _not_verified(measured: Measured, reason: str, *, contradiction: bool = False) -> CriterionVerdict:
-    return CriterionVerdict(
-        id=measured.criterion.id,
-        answer=Answer.NOT_VERIFIED,
-        reason=reason,
-        failure_class=failure_class(measured.calls),
-        contradiction=contradiction,
-        evidence=measured.findings.evidence if measured.findings else (),
-        check=measured.check,
-        required=measured.criterion.required,
-    )
+    verdict = _verdict(measured, Answer.NOT_VERIFIED, reason)
+    return replace(verdict, failure_class=failure_class(measured.calls), contradiction=contradiction)
 
 
-def _unclear(measured: Measured, reason: str, cause: Cause = Cause.VERIFIER) -> CriterionVerdict:
+def _unclear(
+    measured: Measured, reason: str, cause: Cause = Cause.VERIFIER, *, cannot_run: bool = False
+) -> CriterionVerdict:
+    return replace(_verdict(measured, Answer.UNCLEAR, reason), cause=cause, cannot_run=cannot_run)
+
+
+def _verdict(measured: Measured, answer: Answer, reason: str) -> CriterionVerdict:
     return CriterionVerdict(
         id=measured.criterion.id,
-        answer=Answer.UNCLEAR,
+        answer=answer,
         reason=reason,
-        cause=cause,
         evidence=measured.findings.evidence if measured.findings else (),
         check=measured.check,
         required=measured.criterion.required,

@@ -52,17 +52,12 @@ class Table(NamedTuple):
 
 def headings(text: str) -> list[str]:
     """The text of each heading, in order, with single spaces."""
-    return [heading.text for heading in outline(text)]
-
-
-def outline(text: str) -> list[Heading]:
-    """Each heading, in order."""
-    return list(_outline(visible_lines(text)))
+    return [heading.text for heading in _outline(list(visible_lines(text)))]
 
 
 def sections(text: str, title: str) -> list[Sequence[str]]:
     """The visible lines below each heading of this title, in any case, up to the next one of its level or above."""
-    lines = visible_lines(text)
+    lines = list(visible_lines(text))
     found = list(_outline(lines))
     parts: list[Sequence[str]] = []
     for at, heading in enumerate(found):
@@ -75,7 +70,7 @@ def sections(text: str, title: str) -> list[Sequence[str]]:
 
 def tables(text: str) -> list[Table]:
     """Each table, in order. A header row and a line of as many dashes make one; it ends at the first empty line."""
-    lines = visible_lines(text)
+    lines = list(visible_lines(text))
     titles = list(_outline(lines))
     title_lines = [title.line for title in titles]
     found: list[Table] = []
@@ -96,11 +91,6 @@ def tables(text: str) -> list[Table]:
         found.append(Table(titles[above - 1].text if above else "", TableRow(first - 1, header), data))
         at += 2
     return found
-
-
-def visible_lines(text: str) -> list[str]:
-    """Every line, emptied where it is fenced code, and without comments and what is in collapsed or unseen elements."""
-    return list(_visible_lines(text))
 
 
 def _outline(lines: Sequence[str]) -> Iterator[Heading]:
@@ -128,7 +118,8 @@ def _atx(line: str) -> str | None:
     return _squeezed(unclosed if unclosed[-1:] in {"", " ", "\t"} else text)
 
 
-def _visible_lines(text: str) -> Iterator[str]:
+def visible_lines(text: str) -> Iterator[str]:
+    """Every line, emptied where it is fenced code, and without comments and what is in collapsed or unseen elements."""
     fence = place = ""
     hidden = _Hidden()
     for line in _LINE_END.split(text):

@@ -27,14 +27,6 @@ _OUTSIDE: Final = re.compile(
 """Where a home, or a place of the user's data, is named in a command."""
 
 
-def outside_fault(text: str) -> str | None:
-    """Why a command would look where a check sees nothing, so that absence there would pass for a fact."""
-    found = _OUTSIDE.search(text)
-    if found is None:
-        return None
-    return f"names {found[1]!r}: a check sees only the work; for what lies outside there is the check kind 'outside'"
-
-
 def path_fault(path: str) -> str | None:
     """What is wrong with a path that must lie below some folder, or None."""
     parts = path.split("/")
@@ -146,10 +138,11 @@ def read_sha256(reader: NodeReader, node: Node | None) -> str:
 
 
 def check_inside(reader: NodeReader, node: Node | None) -> None:
-    """Note every text of a command that names a place outside the work."""
+    """Note every text of a command that names a place outside the work: absence there would pass for a fact."""
     for text in texts_of(node.json()) if node is not None else ():
-        if node is not None and (fault := outside_fault(text)):
-            reader.fault(node, fault)
+        if node is not None and (found := _OUTSIDE.search(text)):
+            why = "a check sees only the work; for what lies outside there is the check kind 'outside'"
+            reader.fault(node, f"names {found[1]!r}: {why}")
 
 
 def texts_of(value: JsonValue) -> Iterator[str]:

@@ -1,9 +1,10 @@
 """The protocol of a check: what it is given and what it answers. Entry point group `earnest.checks`."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from earnest.contracts.criterion import Criterion
 from earnest.contracts.node import Node, node_of
@@ -34,13 +35,6 @@ class Weakness(NamedTuple):
     path: str
     message: str
     is_grave: bool = True
-
-
-def faults_of(config: JsonObject, read: Callable[[NodeReader, Node], object]) -> list[ConfigFault]:
-    """What `read` finds wrong in a config, for a check that reads its own with a `NodeReader`."""
-    reader = NodeReader()
-    read(reader, node_of(config))
-    return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,43 +180,52 @@ class Check(Protocol):
 
 
 _Config = TypeVar("_Config")
+Measure = Callable[[_Config, Subject, CheckTools], Awaitable[Findings]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredCheck(Generic[_Config]):
     """A `Check` of two functions: `read` makes a value of the config, `measure` goes by it.
 
-    `reproducible`: see `is_reproducible`.
+    `reproducible`: see `is_reproducible`; `lint`: see `lint_faults`.
     """
 
     kind: str
     version: int
     read: Callable[[NodeReader, Node, Path | None], _Config]
-    measure: Callable[[_Config, Subject, CheckTools], Awaitable[Findings]]
+    measure: Measure[_Config]
     runs_code: bool = False
     reproducible: bool = True
+    lint: Callable[[_Config, Path | None], Sequence[Weakness]] = lambda *_: ()
 
     def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
         """See `Check`."""
-        return faults_of(config, lambda reader, node: self.read(reader, node, base_folder))
+        reader = NodeReader()
+        self.read(reader, node_of(config), base_folder)
+        return [ConfigFault(fault.path, fault.message) for fault in reader.faults]
+
+    def lint_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[Weakness]:
+        """See the function of this name."""
+        return self.lint(self.read(NodeReader(), node_of(config), None), base_folder)
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
         """See `Check`."""
         return await self.measure(self.read(NodeReader(), node_of(config), None), subject, tools)
 
 
-@runtime_checkable
-class LintedCheck(Protocol):
-    """What a check has too that can tell when its config proves nothing, though it has no fault."""
+def looking(look: Callable[[_Config, Subject], Findings]) -> Measure[_Config]:
+    """How a check measures that only looks at files: in a thread."""
 
-    def lint_faults(self, config: JsonObject, base_folder: Path | None, /) -> Sequence[Weakness]:
-        """Why worthless work could pass. Called with a config without faults, before anything is posted."""
-        ...
+    async def measure(wanted: _Config, subject: Subject, _tools: CheckTools) -> Findings:
+        return await asyncio.to_thread(look, wanted, subject)
+
+    return measure
 
 
-def lint_faults(check: object, config: JsonObject, base_folder: Path | None) -> Sequence[Weakness]:
-    """What the check says about its own config, if it says anything."""
-    return check.lint_faults(config, base_folder) if isinstance(check, LintedCheck) else ()
+def lint_faults(check: Check, config: JsonObject, base_folder: Path | None) -> Sequence[Weakness]:
+    """Why worthless work could pass, from a check with a `lint_faults` of its own; the config has no fault."""
+    own: Callable[[JsonObject, Path | None], Sequence[Weakness]] | None = getattr(check, "lint_faults", None)
+    return own(config, base_folder) if own else ()
 
 
 def is_reproducible(check: Check) -> bool:

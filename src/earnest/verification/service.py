@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import copy
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -19,33 +19,20 @@ from earnest.effects.hands.workspace.snapshot import Seen, Snapshot, SnapshotLim
 from earnest.effects.outside.probes.api import Probes
 from earnest.foundation.canonical import digest_of
 from earnest.foundation.errors import Diagnostic, EarnestError, Refused, Unavailable
-from earnest.verification.assertions import Assertions, contradictions
-from earnest.verification.core import Measured, combine, conclude, has_waited
-from earnest.verification.intake import EDIT_SNAPSHOT_LIMITS, LayOut, Taken, taken_in, taken_of
+from earnest.verification.core import Measured, combine, conclude, has_waited, unsafe
+from earnest.verification.intake import EDIT_SNAPSHOT_LIMITS, LayOut, Taken, contradictions, taken_in, taken_of
 from earnest.verification.limits import read_limits
 from earnest.verification.plugin import Base, Check, CheckTools, ConfigFault, Findings, Judges, Promise, Subject
 from earnest.verification.registry import Registry
 from earnest.verification.repeat import all_of, passes_needed
 from earnest.verification.replay import seed_of, trust_key, work_key
 from earnest.verification.sandboxes import Hiding, NoSandbox
-from earnest.verification.verdict import Cause, CriterionVerdict, Verdict
+from earnest.verification.verdict import Cause, Verdict
 
 CHECK_WALL_MS: Final = 3_600_000
 PARALLEL_CHECKS: Final = 4
 FAULTLESS_KEPT_MAX: Final = 4_096
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Result:
-    """What one check came to, before the snapshot was looked at again."""
-
-    criterion: Criterion
-    check: Check | None = None
-    findings: Findings | None = None
-    problem: str = ""
-    self_test: SelfTest | None = None
-    distrusted: bool = False
 
 
 class Verifier:
@@ -157,11 +144,11 @@ class Verifier:
     async def _judged(self, criteria: Sequence[Criterion], subject: Subject, taken: Taken) -> Verdict:
         subject = replace(subject, criteria=tuple(criteria))
         seed = seed_of(criteria, subject.snapshot.digest)
-        measures = (self._measure(criterion, subject, taken.flags, seed) for criterion in criteria)
-        results = await asyncio.gather(*measures)
+        results = await asyncio.gather(*(self._measure(criterion, subject, taken, seed) for criterion in criteria))
         intact = await asyncio.to_thread(is_intact, subject.snapshot, subject.limits or self._snapshot_limits)
-        verdicts = tuple(_concluded(result, subject, taken.asserted, intact=intact) for result in results)
+        verdicts = tuple(conclude(replace(result, snapshot_intact=intact)) for result in results)
         findings = [result.findings for result in results if result.findings is not None]
+        ran = [self._registry.check(one.criterion.check.kind) for one in results if one.check and one.criterion.check]
         return Verdict(
             answer=combine(verdicts),
             criteria=verdicts,
@@ -170,7 +157,7 @@ class Verifier:
             contradiction=any(verdict.contradiction for verdict in verdicts),
             flags=tuple(dict.fromkeys(flag for found in findings for flag in found.flags)),
             reviews=tuple(found.review for found in findings if found.review is not None),
-            check_versions={result.check.kind: result.check.version for result in results if result.check},
+            check_versions={check.kind: check.version for check in ran},
         )
 
     async def _asked(self, verdict: Verdict) -> Verdict:
@@ -237,19 +224,19 @@ class Verifier:
             ]
         return [*faults, *read_limits(spec.limits)[1]]
 
-    async def _measure(self, criterion: Criterion, subject: Subject, flags: tuple[str, ...], seed: int) -> _Result:
-        """Run the check of one criterion; whatever goes wrong is a problem in words. `flags` are of the whole work."""
+    async def _measure(self, criterion: Criterion, subject: Subject, taken: Taken, seed: int) -> Measured:
+        """Run the check of one criterion; whatever goes wrong is a problem in words. Flags of the work are each's."""
         spec = criterion.check
         if spec is None:
-            return _Result(criterion=criterion, problem="no check decides it: somebody has to judge it")
+            return Measured(criterion=criterion, problem="no check decides it: somebody has to judge it")
         if faults := self.check_faults(spec):
-            return _Result(criterion=criterion, problem=f"the check is faulty: {faults[0].message}")
+            return Measured(criterion=criterion, problem=f"the check is faulty: {faults[0].message}")
         check = self._registry.check(spec.kind)
+        named = f"{check.kind}/{check.version}"
         key = trust_key(check, spec)
         self_test = await self._tested() if check.runs_code else None
-        if check.runs_code and (self_test is None or not self_test.green):
-            why = self_test.reason if self_test else "there is no sandbox"
-            return _Result(criterion=criterion, check=check, problem=f"code cannot be run safely: {why}")
+        if check.runs_code and (why := unsafe(self_test)):
+            return Measured(criterion=criterion, check=named, problem=why)
         sandbox = Hiding(self._sandbox, subject.hidden) if check.runs_code and self._sandbox else NoSandbox()
         tools = CheckTools(
             sandbox=sandbox,
@@ -261,13 +248,16 @@ class Verifier:
         )
         findings, problem = await self._answer(check, spec, subject, tools)
         if findings is not None:
-            findings = replace(findings, flags=(*findings.flags, *flags))
-        return _Result(
+            findings = replace(findings, flags=(*findings.flags, *taken.flags))
+        return Measured(
             criterion=criterion,
-            check=check,
+            check=named,
+            runs_code=check.runs_code,
             findings=findings,
             problem=problem,
             self_test=self_test,
+            calls=subject.calls,
+            contradictions=contradictions(taken.asserted.get(criterion.id, {}), findings.measured if findings else {}),
             distrusted=not self._distrusted.isdisjoint({key, work_key(key, subject.snapshot.digest)}),
         )
 
@@ -340,21 +330,3 @@ async def _in_thread(function: Callable[..., Result], *arguments: object) -> Res
     except asyncio.CancelledError:
         await asyncio.wait([task])
         raise
-
-
-def _concluded(result: _Result, subject: Subject, asserted: Assertions, *, intact: bool) -> CriterionVerdict:
-    measured = result.findings.measured if result.findings else {}
-    return conclude(
-        Measured(
-            criterion=result.criterion,
-            check=f"{result.check.kind}/{result.check.version}" if result.check else "",
-            runs_code=result.check is None or result.check.runs_code,
-            findings=result.findings,
-            problem=result.problem,
-            self_test=result.self_test,
-            snapshot_intact=intact,
-            calls=subject.calls,
-            contradictions=contradictions(asserted.get(result.criterion.id, {}), measured),
-            distrusted=result.distrusted,
-        )
-    )

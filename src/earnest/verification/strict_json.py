@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Final, NoReturn, TypeVar
 
 from earnest.foundation.canonical import INTEGER_MAX, JsonValue
@@ -37,8 +38,8 @@ def strict_json(data: bytes, *, is_exact: bool = False) -> JsonValue:
             text,
             object_pairs_hook=_object,
             parse_constant=_no_constant,
-            parse_float=_exact_float if is_exact else _finite,
-            parse_int=_exact_int if is_exact else None,
+            parse_float=_exactly(float) if is_exact else _finite,
+            parse_int=_exactly(int) if is_exact else None,
         )
     except UnicodeDecodeError:
         raise NotStrictJson("not UTF-8") from None
@@ -87,18 +88,14 @@ def _finite(text: str) -> float:
     return number
 
 
-def _exact_float(text: str) -> float:
-    return _exact(float(text), text)
+def _exactly(kind: Callable[[str], _Number]) -> Callable[[str], _Number]:
+    def read(text: str) -> _Number:
+        number = kind(text)
+        if abs(number) > INTEGER_MAX:
+            raise NotStrictJson(f"{text[:40]} is a whole number beyond {INTEGER_MAX}: say it as text")
+        return number
 
-
-def _exact_int(text: str) -> int:
-    return _exact(int(text), text)
-
-
-def _exact(number: _Number, text: str) -> _Number:
-    if abs(number) > INTEGER_MAX:
-        raise NotStrictJson(f"{text[:40]} is a whole number beyond {INTEGER_MAX}: say it as text")
-    return number
+    return read
 
 
 def check_depth(value: JsonValue, depth_max: int = JSON_DEPTH_MAX) -> None:

@@ -59,20 +59,15 @@ def without_unseen(text: str) -> str:
     )
 
 
-def without_markup(text: str) -> str:
-    """The text without what Markdown, HTML and TeX show nothing of."""
-    return _MARKUP.sub(" ", text)
-
-
 def is_placeholder(text: str) -> bool:
     """True for text that stands where something should: empty, `TODO`, `n/a`, `...`, `<name>`, `lorem ipsum …`."""
-    return _PLACEHOLDER.fullmatch(without_markup(without_unseen(text)).strip()) is not None
+    return _PLACEHOLDER.fullmatch(_MARKUP.sub(" ", without_unseen(text)).strip()) is not None
 
 
 def words(text: str) -> list[str]:
     """The words in order, in small letters; a character of a script without spaces is a word."""
     found: list[str] = []
-    for word in _WORD.findall(without_markup(without_unseen(text)).casefold()):
+    for word in _WORD.findall(_MARKUP.sub(" ", without_unseen(text)).casefold()):
         if _NO_SPACES.search(word):
             found.extend(word)
         else:

@@ -11,7 +11,7 @@ from earnest.testing.check_conformance import CheckCase, CheckConformance
 from earnest.testing.model_server import ModelServer
 from earnest.testing.scripted_judge import approves
 from earnest.verification.checks import human, proposer_review
-from earnest.verification.plugin import Promise
+from earnest.verification.plugin import ConfiguredCheck, Promise
 from earnest.verification.reviews.review import Decider, Decision, Review, Rubric, RubricItem, decide
 from earnest.verification.verdict import Answer, Cause, Verdict
 
@@ -180,7 +180,7 @@ class TestConformance(CheckConformance):
     """They keep the contract of checks; that good work waits for somebody is told above."""
 
     @pytest.fixture
-    def case(self, check: human.PersonCheck) -> CheckCase:
+    def case(self, check: ConfiguredCheck[Rubric]) -> CheckCase:
         return CheckCase(check=check, config=RUBRIC, submission=GOOD)
 
     def test_an_empty_and_an_unknown_config_are_faulty(self, case: CheckCase) -> None:

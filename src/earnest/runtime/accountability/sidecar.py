@@ -22,7 +22,7 @@ from earnest.foundation.canonical import JsonValue, canonical_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.names import is_slug
 from earnest.runtime.probing import PROBE, told
-from earnest.verification.assertions import FILE_NAME, FORMAT
+from earnest.verification.intake import FILE_NAME, FORMAT
 from earnest.verification.plugin import Promise, Subject
 from earnest.verification.service import Verifier
 from earnest.verification.verdict import Answer, Cause, CriterionVerdict

@@ -18,8 +18,7 @@ from earnest.runtime.own_runs import OwnRuns
 from earnest.surfaces.web.calls import Call, MyCall, rendered
 from earnest.surfaces.web.problems import problems
 from earnest.surfaces.web.requests import Strict
-from earnest.verification.reviews.review import REASON_CHARACTERS_MAX
-from earnest.verification.reviews.rubric import POINTS_MAX
+from earnest.verification.reviews.review import POINTS_MAX, REASON_CHARACTERS_MAX
 
 KEY_CHARACTERS_MAX = 500
 SCORES_MAX = 100

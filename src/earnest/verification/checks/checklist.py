@@ -3,7 +3,6 @@
 It proves that what is said is complete and consistent with what was handed in. It does not prove that it is true.
 """
 
-import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from earnest.contracts.criterion import CRITERIA_MAX, CRITERION_CHARACTERS_MAX, Criterion
+from earnest.contracts.criterion import CRITERIA_MAX, CRITERION_CHARACTERS_MAX
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.workspace.snapshot import Snapshot
@@ -19,7 +18,7 @@ from earnest.foundation.text import listed
 from earnest.verification.citations import QUOTE_CHARACTERS_MIN, CitedFiles
 from earnest.verification.markdown import sections
 from earnest.verification.paths import read_path, read_text
-from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
+from earnest.verification.plugin import ConfiguredCheck, Findings, Subject, looking
 from earnest.verification.visible import squeezed, telling_words, without_unseen, words
 
 WORDS_MIN: Final = 4
@@ -94,19 +93,14 @@ class _Citation(NamedTuple):
     quote: str | None
 
 
-async def _measure(wanted: _Config, subject: Subject, _tools: CheckTools) -> Findings:
+def _measure(wanted: _Config, subject: Subject) -> Findings:
     """See docs/checks/checklist.md. Looks at the snapshot only; runs nothing.
 
     Without `criteria` of its own it asks for all that no checklist decides.
     """
-    criteria = wanted.criteria or {one.id: one.text for one in subject.criteria if not _is_checklist(one)}
-    if not criteria:
-        criteria = {one.id: one.text for one in subject.criteria}
-    return await asyncio.to_thread(_findings, wanted, criteria, subject.snapshot)
-
-
-def _is_checklist(criterion: Criterion) -> bool:
-    return criterion.check is not None and criterion.check.kind == "checklist"
+    others = [one for one in subject.criteria if one.check is None or one.check.kind != "checklist"]
+    criteria = wanted.criteria or {one.id: one.text for one in others or subject.criteria}
+    return _findings(wanted, criteria, subject.snapshot)
 
 
 def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Config:
@@ -254,4 +248,4 @@ def _quotes(text: str) -> list[str | None]:
     return [squeezed(quote) for quote in found if len("".join(quote.split())) >= QUOTE_CHARACTERS_MIN]
 
 
-CHECK = ConfiguredCheck(kind="checklist", version=1, read=_read, measure=_measure)
+CHECK = ConfiguredCheck(kind="checklist", version=1, read=_read, measure=looking(_measure))

@@ -57,21 +57,19 @@ async def _measure(wanted: _Config, subject: Subject, tools: CheckTools) -> Find
 
 
 def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Config:
-    contains = tuple(f"{stream}_contains" for stream in STREAMS)
-    patterns = tuple(f"{stream}_regex" for stream in STREAMS)
+    contains = {f"{stream}_contains": stream for stream in STREAMS}
+    patterns = {f"{stream}_regex": stream for stream in STREAMS}
     entries = reader.mapping(node, required=("command",), optional=("exit_code", *contains, *patterns))
     return _Config(
         argv=_argv(reader, entries.get("command")),
         exit_code=reader.integer(entries.get("exit_code"), low=0, high=255, default=0),
         contains=tuple(
             (stream, reader.text(entries[key], at_most=COMMAND_CHARACTERS_MAX))
-            for stream, key in zip(STREAMS, contains, strict=True)
+            for key, stream in contains.items()
             if key in entries
         ),
         patterns=tuple(
-            (stream, read_pattern(reader, entries[key]))
-            for stream, key in zip(STREAMS, patterns, strict=True)
-            if key in entries
+            (stream, read_pattern(reader, entries[key])) for key, stream in patterns.items() if key in entries
         ),
     )
 

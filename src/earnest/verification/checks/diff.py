@@ -1,7 +1,5 @@
 """Check kind `diff`: a run's change of the user's files stays within what it may touch."""
 
-import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,12 +8,11 @@ from earnest.contracts.never import EVERY_EDIT
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.edits.text_diff import changed_lines
-from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.text import listed
 from earnest.verification.paths import is_match, path_fault
-from earnest.verification.plugin import Base, CheckTools, ConfiguredCheck, Findings, Subject
+from earnest.verification.plugin import Base, ConfiguredCheck, Findings, Subject, looking
 
 PATTERNS_MAX: Final = 100
 PATTERN_CHARACTERS_MAX: Final = 1_024
@@ -35,16 +32,16 @@ class _Bounds:
     lines_max: int
 
 
-async def _measure(bounds: _Bounds, subject: Subject, _tools: CheckTools) -> Findings:
+def _measure(bounds: _Bounds, subject: Subject) -> Findings:
     """See docs/checks/diff.md. Compares the snapshot with what was taken in; runs nothing."""
     if bounds.edit == EVERY_EDIT:
-        return await asyncio.to_thread(_findings_of_all, bounds, subject)
+        return _findings_of_all(bounds, subject)
     name = bounds.edit or next(iter(subject.bases), "")
     base = subject.bases.get(name)
     if base is None or (not bounds.edit and len(subject.bases) > 1):
         known = ", ".join(subject.bases) or "none"
         return Findings(passed=None, reason=f"there is no edit {name!r} to compare with: the run has {known}")
-    return await asyncio.to_thread(_findings, bounds, name, base, subject.snapshot)
+    return _findings(bounds, name, base, subject.snapshot)
 
 
 def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Bounds:
@@ -90,9 +87,7 @@ def _findings(bounds: _Bounds, name: str, base: Base, snapshot: Snapshot) -> Fin
         if lines > bounds.lines_max:
             problems.append(f"{lines} lines were added and removed, {bounds.lines_max} may be")
     measured = {"files": len(changed)} | ({"lines": lines} if bounds.lines_max < COUNT_MAX else {})
-    reason = f"{len(changed)} files of {name} differ, all within the bounds"
-    if problems:
-        reason = listed(problems, SHOWN_MAX)
+    reason = listed(problems, SHOWN_MAX) or f"{len(changed)} files of {name} differ, all within the bounds"
     return Findings(passed=not problems, reason=reason, evidence=tuple(changed[:SHOWN_MAX]), measured=measured)
 
 
@@ -116,16 +111,12 @@ def _findings_of_all(bounds: _Bounds, subject: Subject) -> Findings:
 def _changed(name: str, base: Base, snapshot: Snapshot) -> list[str]:
     """The files that came, went or differ, in order of path. Folders and links are no files."""
     now = {entry.path: (entry.digest, entry.mode_executable) for entry in snapshot.entries if _within(entry.path, name)}
-    before = {path: (e.digest, e.executable) for path, e in _files(base.entries).items()}
+    before = {path: (e.digest, e.executable) for path, e in base.entries.items() if e.kind is EntryKind.FILE}
     return sorted(path for path in now.keys() | before.keys() if now.get(path) != before.get(path))
 
 
 def _within(path: str, name: str) -> bool:
     return path == name or path.startswith(name + "/")
-
-
-def _files(entries: Mapping[str, PathEntry]) -> dict[str, PathEntry]:
-    return {path: entry for path, entry in entries.items() if entry.kind is EntryKind.FILE}
 
 
 def _may_change(bounds: _Bounds, path: str) -> bool:
@@ -144,4 +135,4 @@ def _lines(path: str, base: Base, snapshot: Snapshot) -> int | None:
     return None if count is None else count.added + count.removed
 
 
-CHECK = ConfiguredCheck(kind="diff", version=1, read=_read, measure=_measure)
+CHECK = ConfiguredCheck(kind="diff", version=1, read=_read, measure=looking(_measure))

@@ -1,7 +1,5 @@
 """Check kind `files`: the required files are there, with the content they should have."""
 
-import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,7 +11,7 @@ from earnest.foundation.text import listed, printable
 from earnest.verification.markdown import headings
 from earnest.verification.paths import GLOB_SEGMENTS_MAX, is_match, path_fault, read_entry, read_sha256
 from earnest.verification.patterns import is_found
-from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
+from earnest.verification.plugin import ConfiguredCheck, Findings, Subject, looking
 from earnest.verification.values import read_pattern
 
 ITEMS_MAX: Final = 100
@@ -45,12 +43,6 @@ class _Item:
     @property
     def needs_text(self) -> bool:
         return bool(self.contains or self.regex or self.headings)
-
-
-async def _measure(wanted: tuple[list[_Item], list[str]], subject: Subject, _tools: CheckTools) -> Findings:
-    """See docs/checks/files.md. Looks at the snapshot only; runs nothing."""
-    required, forbidden = wanted
-    return await asyncio.to_thread(_findings, required, forbidden, subject.snapshot)
 
 
 def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> tuple[list[_Item], list[str]]:
@@ -100,7 +92,10 @@ def _pattern_path(reader: NodeReader, node: Node | None) -> str:
     return path
 
 
-def _findings(required: list[_Item], forbidden: list[str], snapshot: Snapshot) -> Findings:
+def _findings(wanted: tuple[list[_Item], list[str]], subject: Subject) -> Findings:
+    """See docs/checks/files.md. Looks at the snapshot only; runs nothing."""
+    required, forbidden = wanted
+    snapshot = subject.snapshot
     problems: list[str] = []
     seen: list[str] = []
     for item in required:
@@ -116,9 +111,8 @@ def _findings(required: list[_Item], forbidden: list[str], snapshot: Snapshot) -
         problems.extend(
             f"{entry.path} must not be there" for entry in snapshot.entries if is_match(entry.path, pattern)
         )
-    if not problems:
-        return Findings(passed=True, reason="every required file is as it should be", evidence=tuple(seen))
-    return Findings(passed=False, reason=listed(problems, PROBLEMS_SHOWN_MAX), evidence=tuple(seen))
+    reason = listed(problems, PROBLEMS_SHOWN_MAX) or "every required file is as it should be"
+    return Findings(passed=not problems, reason=reason, evidence=tuple(seen))
 
 
 def _selects(item: _Item, entry: SnapshotEntry) -> bool:
@@ -148,12 +142,12 @@ def _problems(item: _Item, entry: SnapshotEntry, snapshot: Snapshot) -> list[str
 
 
 def _text_problems(item: _Item, text: str) -> list[str]:
-    is_there: Callable[[str], bool] = set(headings(text)).__contains__ if item.headings else (lambda _: False)
+    titles = set(headings(text)) if item.headings else set()
     return [
         *(f"does not contain {part[:80]!r}" for part in item.contains if part not in text),
         *([f"does not match {printable(item.regex)}"] if item.regex and not is_found(item.regex, text) else []),
-        *(f"has no heading {title!r}" for title in item.headings if not is_there(" ".join(title.split()))),
+        *(f"has no heading {title!r}" for title in item.headings if " ".join(title.split()) not in titles),
     ]
 
 
-CHECK = ConfiguredCheck(kind="files", version=1, read=_read, measure=_measure)
+CHECK = ConfiguredCheck(kind="files", version=1, read=_read, measure=looking(_findings))

@@ -1,6 +1,5 @@
 """Check kind `json_list`: a file holds a list with enough items, each of them as it should be."""
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from earnest.foundation.canonical import JsonValue, canonical_bytes
 from earnest.foundation.text import listed
 from earnest.verification.citations import CitedFiles
 from earnest.verification.paths import read_json, read_path
-from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
+from earnest.verification.plugin import ConfiguredCheck, Findings, Subject, looking
 from earnest.verification.strict_json import NotStrictJson
 from earnest.verification.values import Repeats, Type, ValueRule, address_key, is_url, read_rule, value_fault
 from earnest.verification.visible import squeezed, without_unseen
@@ -46,14 +45,6 @@ class _Config:
     repeats: Repeats
     unique: tuple[str, ...]
     citation: _Citation | None
-
-
-async def _measure(wanted: _Config, subject: Subject, _tools: CheckTools) -> Findings:
-    """See docs/checks/json_list.md. Looks at the snapshot only; runs nothing.
-
-    Every item is looked at, however many are wrong before it.
-    """
-    return await asyncio.to_thread(_findings, wanted, subject.snapshot)
 
 
 def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Config:
@@ -94,7 +85,12 @@ def _citation(reader: NodeReader, node: Node) -> _Citation:
     )
 
 
-def _findings(wanted: _Config, snapshot: Snapshot) -> Findings:
+def _findings(wanted: _Config, subject: Subject) -> Findings:
+    """See docs/checks/json_list.md. Looks at the snapshot only; runs nothing.
+
+    Every item is looked at, however many are wrong before it.
+    """
+    snapshot = subject.snapshot
     try:
         items = _items(wanted, snapshot)
     except NotStrictJson as problem:
@@ -201,4 +197,4 @@ def _levelled(value: JsonValue) -> JsonValue:
     return f"number {int(value) if value == int(value) else value}"  # of any size, and 3.0 is 3
 
 
-CHECK = ConfiguredCheck(kind="json_list", version=2, read=_read, measure=_measure)
+CHECK = ConfiguredCheck(kind="json_list", version=2, read=_read, measure=looking(_findings))

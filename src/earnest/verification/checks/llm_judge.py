@@ -42,24 +42,16 @@ class _Config:
     criteria: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
-    """What the judge sees of the work, and what a person should see of it."""
-
-    files: tuple[ShownFile, ...]
-    flags: tuple[str, ...]
-
-
 async def _measure(wanted: _Config, subject: Subject, tools: CheckTools) -> Findings:
     """See docs/checks/llm_judge.md. Raises `Unavailable` where there is a judge and it does not judge."""
-    missing = _missing(wanted, subject.snapshot)
+    paths = [entry.path for entry in subject.snapshot.entries]
+    missing = [pattern for pattern in wanted.files if not any(is_match(path, pattern) for path in paths)]
     if missing:
         return Findings(passed=False, reason=f"{', '.join(missing[:PROBLEMS_SHOWN_MAX])}: not in the work")
-    criteria = _numbered(wanted.criteria or (tools.criterion.text,))
-    shown = await asyncio.to_thread(_shown, wanted, subject.snapshot, [text for _, text in criteria])
+    criteria = wanted.criteria or (tools.criterion.text,)
+    files, flags = await asyncio.to_thread(_shown, wanted, subject.snapshot, criteria)
     no_judge = _no_judge(subject, tools)
     why = no_judge or "a model's yes is not enough here"
-    flags = shown.flags
     review = review_about(subject, tools.criterion, decider=Decider.PERSON, rubric=Rubric(), why=why, flags=flags)
     decision = await decision_on(review, tools)
     if decision is not None:
@@ -67,8 +59,9 @@ async def _measure(wanted: _Config, subject: Subject, tools: CheckTools) -> Find
     model, chance = tools.judges.model, tools.judges.chance
     if no_judge or model is None or chance is None:
         return waiting(review)
-    hearing = _Hearing(model=model, chance=chance, task=subject.promise.text, criteria=criteria, files=shown.files)
-    return _findings(await hearing.replies(), review, tuple(file.path for file in shown.files))
+    numbered = [(f"C{at}", text) for at, text in enumerate(criteria, start=1)]
+    hearing = _Hearing(model=model, chance=chance, task=subject.promise.text, criteria=numbered, files=files)
+    return _findings(await hearing.replies(), review, tuple(file.path for file in files))
 
 
 def _findings(replies: Sequence[JudgeReply], review: Review, evidence: tuple[str, ...]) -> Findings:
@@ -100,12 +93,8 @@ def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Config:
     )
 
 
-def _missing(wanted: _Config, snapshot: Snapshot) -> list[str]:
-    return [path for path in wanted.files if not any(is_match(entry.path, path) for entry in snapshot.entries)]
-
-
-def _shown(wanted: _Config, snapshot: Snapshot, criteria: Sequence[str]) -> _Shown:
-    """The texts, whole ones only: half a file could be read as something else."""
+def _shown(wanted: _Config, snapshot: Snapshot, criteria: Sequence[str]) -> tuple[Sequence[ShownFile], tuple[str, ...]]:
+    """What the judge sees of the work, whole texts only: half a file could be read as something else; and flags."""
     files: list[ShownFile] = []
     left_out: list[str] = []
     left_bytes = SHOWN_BYTES_MAX
@@ -119,7 +108,7 @@ def _shown(wanted: _Config, snapshot: Snapshot, criteria: Sequence[str]) -> _Sho
         else:
             left_bytes -= entry.size_bytes
             files.append(ShownFile(path=entry.path, text=text))
-    return _Shown(files=tuple(files), flags=(*flags_of(files, criteria), *left_out[:PROBLEMS_SHOWN_MAX]))
+    return files, (*flags_of(files, criteria), *left_out[:PROBLEMS_SHOWN_MAX])
 
 
 def _text(snapshot: Snapshot, entry: SnapshotEntry) -> str | None:
@@ -146,10 +135,6 @@ def is_same_model(one: str, other: str) -> bool:
         return name.strip().rpartition("/")[2].casefold().removesuffix(":latest")
 
     return bool(plain(one)) and plain(one) == plain(other)
-
-
-def _numbered(criteria: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return tuple((f"C{at}", text) for at, text in enumerate(criteria, start=1))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,6 +1,5 @@
 """Check kind `md_table`: a Markdown file shows a table with the right columns, rows and cells."""
 
-import asyncio
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,11 +9,10 @@ from typing import Final
 
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
-from earnest.effects.hands.workspace.snapshot import Snapshot
 from earnest.foundation.text import listed
 from earnest.verification.markdown import Table, TableRow, tables
 from earnest.verification.paths import read_path, read_text
-from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
+from earnest.verification.plugin import ConfiguredCheck, Findings, Subject, looking
 from earnest.verification.values import Repeats, ValueRule, address_key, cell_fault, read_rule
 from earnest.verification.visible import squeezed, without_unseen
 
@@ -40,11 +38,6 @@ class _Config:
     rows_max: int
     repeats: Repeats
     unique: tuple[str, ...]
-
-
-async def _measure(wanted: _Config, subject: Subject, _tools: CheckTools) -> Findings:
-    """See docs/checks/md_table.md. Looks at the snapshot only; runs nothing."""
-    return await asyncio.to_thread(_findings, wanted, subject.snapshot)
 
 
 def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Config:
@@ -89,10 +82,11 @@ def _columns(reader: NodeReader, node: Node | None) -> dict[str, ValueRule]:
     return rules
 
 
-def _findings(wanted: _Config, snapshot: Snapshot) -> Findings:
+def _findings(wanted: _Config, subject: Subject) -> Findings:
+    """See docs/checks/md_table.md. Looks at the snapshot only; runs nothing."""
     evidence = (wanted.path,)
     try:
-        text = read_text(snapshot, wanted.path)
+        text = read_text(subject.snapshot, wanted.path)
     except ValueError as problem:
         return Findings(passed=False, reason=f"{wanted.path} {problem}", evidence=evidence)
     table = _the_table(wanted, tables(text))
@@ -183,4 +177,4 @@ def _seen(cell: str) -> str:
     return without_unseen(cell).strip()
 
 
-CHECK = ConfiguredCheck(kind="md_table", version=2, read=_read, measure=_measure)
+CHECK = ConfiguredCheck(kind="md_table", version=2, read=_read, measure=looking(_findings))

@@ -3,7 +3,6 @@
 The runtime looks where the file is, read-only; it decides for a user's own run alone.
 """
 
-import asyncio
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import Final
 
 from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
-from earnest.effects.hands.outside_file import CONTENT_BYTES_MAX, Outside, Sight
+from earnest.effects.hands.outside_file import CONTENT_BYTES_MAX, Sight
 from earnest.verification.paths import read_sha256
-from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject
+from earnest.verification.plugin import ConfiguredCheck, Findings, Subject, looking
 
 PATH_CHARACTERS_MAX: Final = 1_024
 TEXTS_MAX: Final = 100
@@ -27,13 +26,6 @@ class _Wanted:
     exists: bool
     sha256: str
     contains: tuple[str, ...]
-
-
-async def _measure(wanted: _Wanted, subject: Subject, _tools: CheckTools) -> Findings:
-    """See docs/checks/outside.md. Looks at the world, so that it is not replayed."""
-    if subject.outside is None or not subject.trusted_workspace:
-        return Findings(passed=None, reason="outside the work nobody looks but in a user's own run")
-    return await asyncio.to_thread(_found, wanted, subject.outside)
 
 
 def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Wanted:
@@ -51,9 +43,12 @@ def _read(reader: NodeReader, node: Node, _base_folder: Path | None) -> _Wanted:
     return _Wanted(path=path, exists=exists, sha256=sha256, contains=contains)
 
 
-def _found(wanted: _Wanted, outside: Outside) -> Findings:
+def _findings(wanted: _Wanted, subject: Subject) -> Findings:
+    """See docs/checks/outside.md. Looks at the world, so that it is not replayed."""
+    if subject.outside is None or not subject.trusted_workspace:
+        return Findings(passed=None, reason="outside the work nobody looks but in a user's own run")
     try:
-        sight = outside.look(wanted.path)
+        sight = subject.outside.look(wanted.path)
     except ValueError as error:
         return Findings(passed=None, reason=f"{wanted.path} {error}")
     if wanted.exists and sight.exists and (wanted.sha256 or wanted.contains) and sight.content is None:
@@ -72,4 +67,4 @@ def _problems(wanted: _Wanted, sight: Sight) -> list[str]:
     return problems + ([f"{wanted.path} has another SHA-256"] if wanted.sha256 not in ("", sight.digest) else [])
 
 
-CHECK = ConfiguredCheck(kind="outside", version=1, read=_read, measure=_measure, reproducible=False)
+CHECK = ConfiguredCheck(kind="outside", version=1, read=_read, measure=looking(_findings), reproducible=False)

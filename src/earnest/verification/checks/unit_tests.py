@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from earnest.contracts.node import Node, node_of
+from earnest.contracts.node import Node
 from earnest.contracts.reader import NodeReader
-from earnest.foundation.canonical import JsonObject
 from earnest.verification.paths import beside_fault, read_beside, read_entry
-from earnest.verification.plugin import CheckTools, ConfigFault, Findings, Subject, Weakness, faults_of
+from earnest.verification.plugin import CheckTools, ConfiguredCheck, Findings, Subject, Weakness
+from earnest.verification.unit_tests.judging import judge_apart
 from earnest.verification.unit_tests.linting import complaints
 from earnest.verification.unit_tests.mutants import judge_own_tests
-from earnest.verification.unit_tests.together import judge_apart
 from earnest.verification.unit_tests.trial import SuitePlan
 
 FILES_MAX: Final = 1_000
@@ -22,39 +21,25 @@ KILLED_PERCENT: Final = 70
 _MODULE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 
-class UnitTestsCheck:
-    """See docs/checks/unit_tests.md."""
-
-    kind = "unit_tests"
-    version = 3
-    runs_code = True
-
-    def config_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[ConfigFault]:
-        """See `Check`."""
-        return faults_of(config, lambda reader, node: _read(reader, node, base_folder))
-
-    def lint_faults(self, config: JsonObject, base_folder: Path | None) -> Sequence[Weakness]:
-        """See `LintedCheck`."""
-        wanted = _read(NodeReader(), node_of(config), None)
-        if wanted.in_work or base_folder is None:
-            return ()
-        files = {name: read_beside(base_folder, name) for name in wanted.tests}
-        return list(complaints(files, wanted.modules, wanted.min_tests))
-
-    async def run(self, config: JsonObject, subject: Subject, tools: CheckTools) -> Findings:
-        """See `Check`. Every run has a pair of sandboxes of its own."""
-        wanted = _read(NodeReader(), node_of(config), None)
-        files = {entry.path: entry for entry in subject.snapshot.entries}
-        if wanted.in_work:
-            missing = next((name for name in wanted.tests if name not in files), None)
-            if missing is not None:
-                return Findings(passed=False, reason=f"the submission brought no {missing}")
-            sources = {path: read_entry(subject.snapshot, entry) for path, entry in files.items()}
-            return await judge_own_tests(
-                wanted.with_files({name: sources[name] for name in wanted.tests}), sources, tools, wanted.killed_percent
-            )
+async def _measure(wanted: SuitePlan, subject: Subject, tools: CheckTools) -> Findings:
+    """See docs/checks/unit_tests.md. Every run has a pair of sandboxes of its own."""
+    if not wanted.in_work:
         plan = wanted.with_files({name: read_beside(subject.base_folder, name) for name in wanted.tests})
         return await judge_apart(plan, subject.snapshot.folder, tools)
+    files = {entry.path: entry for entry in subject.snapshot.entries}
+    missing = next((name for name in wanted.tests if name not in files), None)
+    if missing is not None:
+        return Findings(passed=False, reason=f"the submission brought no {missing}")
+    sources = {path: read_entry(subject.snapshot, entry) for path, entry in files.items()}
+    plan = wanted.with_files({name: sources[name] for name in wanted.tests})
+    return await judge_own_tests(plan, sources, tools, wanted.killed_percent)
+
+
+def _lint(wanted: SuitePlan, base_folder: Path | None) -> Sequence[Weakness]:
+    if wanted.in_work or base_folder is None:
+        return ()
+    files = {name: read_beside(base_folder, name) for name in wanted.tests}
+    return list(complaints(files, wanted.modules, wanted.min_tests))
 
 
 def _read(reader: NodeReader, node: Node, base_folder: Path | None) -> SuitePlan:
@@ -103,4 +88,4 @@ def _tests(reader: NodeReader, node: Node | None, base_folder: Path | None) -> t
     return names
 
 
-CHECK = UnitTestsCheck()
+CHECK = ConfiguredCheck(kind="unit_tests", version=3, read=_read, measure=_measure, runs_code=True, lint=_lint)

@@ -1,8 +1,9 @@
 """What one reference into the records proves: its words are there, and are not the executor's own."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -10,8 +11,7 @@ from earnest.effects.hands.tools.record import ToolRecord
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.verification.judging.orders import gives_orders
 from earnest.verification.records.demands import Demand, is_named
-from earnest.verification.records.evidence import WorkRecords, arguments, call_name, folded, mentions, says
-from earnest.verification.records.worth import against_file, pieces
+from earnest.verification.records.evidence import WorkRecords, against_file, arguments, folded, mentions, pieces, says
 from earnest.verification.visible import words
 
 QUOTE_LETTERS_MIN: Final = 5
@@ -26,7 +26,8 @@ SHOWS: Final = frozenset({"cat", "head", "tail", "nl", "tac", "more", "less"})
 _SAYS: Final = frozenset({"echo", "printf", "yes"})
 _TURNS_WORDS: Final = _SAYS | frozenset({"base64", "rev", "tr", "xxd", "sleep", "tee"})
 _LISTS: Final = frozenset({"ls", "stat", "find", "du", "tree", "touch", "realpath", "basename"})
-
+_SAID_OF: Final = {EntryKind.GONE: "removed {}", EntryKind.FOLDER: "made folder {}"}
+"""How a judge quotes a change that leaves nothing to be read."""
 
 WRITERS: Final = frozenset({"write_file", "edit_file", "apply_patch", "delete", "move"})
 """Tools that put out no more than what they were told to do."""
@@ -44,7 +45,7 @@ def only_lists(record: ToolRecord) -> bool:
     if record.tool == "search_files":
         return not record.args.get("text")
     programs = _programs(record)
-    return record.tool in {*WRITERS, "glob", "mdfind"} or (bool(programs) and programs <= _LISTS | _SAYS)
+    return record.tool in {"glob", "mdfind"} or (bool(programs) and programs <= _LISTS | _SAYS)
 
 
 def only_shows(record: ToolRecord) -> bool:
@@ -78,18 +79,17 @@ def proof_of(call: str, quote: str, demand: Demand, records: WorkRecords) -> Pro
     record = records.measurement(call) if at is None else records.calls[at]
     if record is None:
         return f"{call[:40]!a} is no call of this work"
+    proof = Proof(call=call, record=record, at=at, quote=wanted, source="")
     if not any(character.isalnum() for character in wanted):
         against = _against_silence(record, at, demand, records) if record.found_nothing else "nothing is quoted"
-        silence = Proof(call=call, record=record, at=at, quote=SILENCE, source=SILENCE)
-        return f"{call}: {against}" if against else silence
+        return f"{call}: {against}" if against else replace(proof, quote=SILENCE, source=SILENCE)
     if not record.ok:
         return f"{call} has failed"
     objection = f"{call} did not put out or write {wanted[:80]!a}"
-    of_work: Iterable[tuple[Proof, str]] = _of_files(at, wanted, records) if at is not None else ()
-    for proof, against in (*of_work, *_of_stdout(call, record, at, wanted, demand)):
-        objection = against or _against(proof, demand, records)
-        if not objection:
-            return proof
+    for found, against in chain(_of_files(proof, demand, records), _of_stdout(proof, demand, records)):
+        if not against:
+            return found
+        objection = against
     return f"{call}: {objection}" if not objection.startswith(call) else objection
 
 
@@ -104,29 +104,33 @@ def _against_silence(record: ToolRecord, at: int | None, demand: Demand, records
     return "" if at is None else _against_what_followed(at, demand, records)
 
 
-def _of_files(at: int, wanted: str, records: WorkRecords) -> Iterator[tuple[Proof, str]]:
-    """Wherever the quotation stands in what the call changed and left, and why that proves nothing."""
-    call, record = call_name(at), records.calls[at]
-    for change in record.changed:
-        if _said_of(change.kind, change.path) == wanted:
-            yield Proof(call=call, record=record, at=at, quote=wanted, source=wanted, path=change.path), ""
-    for path, text in records.written(at):
-        if source := _around(text, wanted):
-            proof = Proof(call=call, record=record, at=at, quote=wanted, source=source, path=path)
-            yield proof, against_file(record, path)
+def _of_files(proof: Proof, demand: Demand, records: WorkRecords) -> Iterator[tuple[Proof, str]]:
+    """Wherever the quotation stands in what a call of the work changed and left, and why that proves nothing."""
+    if proof.at is None:
+        return
+    for change in proof.record.changed:
+        if _SAID_OF.get(change.kind, "").format(change.path) == proof.quote:
+            asked = demand.acts and any(is_named(change.path, name) for name in demand.paths)
+            against = "" if asked else f"that {change.path} was changed is not what is asked for"
+            yield replace(proof, source=proof.quote, path=change.path), against
+    for path, text in records.written(proof.at):
+        if source := _around(text, proof.quote):
+            found = replace(proof, source=source, path=path)
+            against = against_file(proof.record, path) or _against_file(found, proof.at, demand, records)
+            yield found, against or _orders(source)
 
 
-def _of_stdout(
-    call: str, record: ToolRecord, at: int | None, wanted: str, demand: Demand
-) -> Iterator[tuple[Proof, str]]:
-    for piece in pieces(record, measures=demand.measures):
-        if _around(piece.text, wanted) and (source := _around(piece.around, wanted)):
-            yield Proof(call=call, record=record, at=at, quote=wanted, source=source), piece.against
+def _of_stdout(proof: Proof, demand: Demand, records: WorkRecords) -> Iterator[tuple[Proof, str]]:
+    for piece in pieces(proof.record, measures=demand.measures):
+        if _around(piece.text, proof.quote) and (source := _around(piece.around, proof.quote)):
+            against = piece.against or (
+                _against_talk(proof) if proof.at is None else _against_stdout(proof, proof.at, demand, records)
+            )
+            yield replace(proof, source=source), against or _orders(source)
 
 
-def _said_of(kind: EntryKind, path: str) -> str:
-    """How a judge quotes a change that leaves nothing to be read."""
-    return {EntryKind.GONE: f"removed {path}", EntryKind.FOLDER: f"made folder {path}"}.get(kind, "")
+def _orders(source: str) -> str:
+    return "what it quotes from gives orders to the judge" if gives_orders(source) else ""
 
 
 def _around(text: str, wanted: str) -> str:
@@ -138,24 +142,6 @@ def _around(text: str, wanted: str) -> str:
     if len(wanted.replace(" ", "")) < QUOTE_LETTERS_MIN and wanted not in map(folded, text.splitlines()):
         return ""
     return whole[max(0, found - NEAR_CHARACTERS) : found + len(wanted) + NEAR_CHARACTERS]
-
-
-def _against(proof: Proof, demand: Demand, records: WorkRecords) -> str:
-    record = proof.record
-    if proof.path and proof.source == proof.quote == _said_of(_kind(record, proof.path), proof.path):
-        named = any(is_named(proof.path, name) for name in demand.paths)
-        return "" if demand.acts and named else f"that {proof.path} was changed is not what is asked for"
-    if proof.at is None:
-        against = _against_talk(proof)
-    elif proof.path:
-        against = _against_file(proof, proof.at, demand, records)
-    else:
-        against = _against_stdout(proof, proof.at, demand, records)
-    return against or ("what it quotes from gives orders to the judge" if gives_orders(proof.source) else "")
-
-
-def _kind(record: ToolRecord, path: str) -> EntryKind:
-    return next(change.kind for change in record.changed if change.path == path)
 
 
 def _against_talk(proof: Proof) -> str:
@@ -179,11 +165,8 @@ def _against_file(proof: Proof, at: int, demand: Demand, records: WorkRecords) -
 
 
 def _against_stdout(proof: Proof, at: int, demand: Demand, records: WorkRecords) -> str:
-    if against := _against_call(proof, demand, records):
-        return against
-    if _is_echo(proof.record, proof.quote):
-        return "the words stand in the call itself"
-    if against := _against_what_followed(at, demand, records):
+    echo = "the words stand in the call itself" if _is_echo(proof.record, proof.quote) else ""
+    if against := _against_call(proof, demand, records) or echo or _against_what_followed(at, demand, records):
         return against
     if any(mentions(proof.record, name) for name in demand.paths) and not demand.measures:
         return ""

@@ -15,9 +15,8 @@ from earnest.foundation.instants import rfc3339
 from earnest.foundation.text import printable
 from earnest.verification.plugin import Findings
 from earnest.verification.records.demands import DATE, Demand, demand_of, is_named, is_program, paths_in
-from earnest.verification.records.evidence import WorkRecords, call_name, mentions
+from earnest.verification.records.evidence import WorkRecords, against_file, call_name, mentions
 from earnest.verification.records.proofs import Proof, proof_of
-from earnest.verification.records.worth import against_file
 
 _HOUR_MS: Final = 3_600_000
 _ZONES_MS: Final = (-12 * _HOUR_MS, 0, 14 * _HOUR_MS)
@@ -66,16 +65,23 @@ def ruled(opinion: JudgeOpinion, records: WorkRecords) -> RecordRuling:
         return RecordRuling(findings=Findings(passed=False, reason=f"the judge finds: {reason}"), calls=calls)
     shown = [proof_of(citation.call, citation.quote, demand, records) for citation in opinion.citations]
     proofs = [one for one in shown if isinstance(one, Proof)]
+    objections = "; ".join([one for one in shown if isinstance(one, str)][:OBJECTIONS_SHOWN])
     against = (
         _against_what_failed([records.calls[at] for at in sorted(cited)])
         or _against_the_work(demand, records)
-        or ("" if proofs else _against_every_reference([one for one in shown if isinstance(one, str)]))
-        or _against_the_proofs(demand, records, proofs)
+        or ("" if proofs else objections or "the judge refers to nothing that was recorded")
+        or _uncovered(demand, records, proofs)
+        or _undone(demand, records, proofs)
+        or _misdated(demand, proofs)
+        or _unmeasured(demand, records, proofs)
     )
     findings = Findings(
         passed=not against,
         reason=printable(against) or f"the records show it: {reason}",
-        evidence=tuple(_told(proof) for proof in proofs),
+        evidence=tuple(
+            f"{proof.call} {proof.record.call_digest}: {printable(proof.quote[:QUOTE_CHARACTERS_KEPT])}"
+            for proof in proofs
+        ),
     )
     return RecordRuling(findings=findings, calls=calls, measured=any(proof.at is None for proof in proofs))
 
@@ -83,15 +89,6 @@ def ruled(opinion: JudgeOpinion, records: WorkRecords) -> RecordRuling:
 def must_be_measured(criterion: Criterion, records: WorkRecords) -> bool:
     """True if a yes to it counts only where the judge measured."""
     return _is_measurable(demand_of(criterion), records)
-
-
-def _told(proof: Proof) -> str:
-    """The reference in words; the digest finds the call among the run's messages."""
-    return f"{proof.call} {proof.record.call_digest}: {printable(proof.quote[:QUOTE_CHARACTERS_KEPT])}"
-
-
-def _against_every_reference(objections: Sequence[str]) -> str:
-    return "; ".join(objections[:OBJECTIONS_SHOWN]) or "the judge refers to nothing that was recorded"
 
 
 def _against_what_failed(cited: Sequence[ToolRecord]) -> str:
@@ -126,11 +123,6 @@ def _against_the_work(demand: Demand, records: WorkRecords) -> str:
         if change.kind is EntryKind.FILE and change.size_bytes == 0 and not demand.empty:
             return f"{name} is empty"
     return ""
-
-
-def _against_the_proofs(demand: Demand, records: WorkRecords, proofs: Sequence[Proof]) -> str:
-    gates = (_uncovered, _undone, _misdated, _unmeasured)
-    return next((against for gate in gates if (against := gate(demand, records, proofs))), "")
 
 
 def _uncovered(demand: Demand, records: WorkRecords, proofs: Sequence[Proof]) -> str:
@@ -179,7 +171,7 @@ def _is_measurable(demand: Demand, records: WorkRecords) -> bool:
     return not demand.plausible or demand.measures or any(map(is_program, made)) or bool(given and made)
 
 
-def _misdated(demand: Demand, _records: WorkRecords, proofs: Sequence[Proof]) -> str:
+def _misdated(demand: Demand, proofs: Sequence[Proof]) -> str:
     dates = {date for proof in proofs for date in DATE.findall(proof.source)}
     missing = next((date for date in demand.dates if date not in dates), None)
     if missing is not None:

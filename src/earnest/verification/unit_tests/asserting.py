@@ -7,7 +7,20 @@ from typing import Final
 ASSERTING: Final = frozenset({"raises", "warns", "deprecated_call"})
 _FAILING: Final = frozenset({"fail"})
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def parsed(content: bytes) -> ast.Module | None:
+    """A file of Python, if it can be read."""
+    try:
+        return ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def functions_in(tree: ast.AST) -> list[Function]:
+    """Every function, those in classes and functions too."""
+    return [node for node in ast.walk(tree) if isinstance(node, Function)]
 
 
 def named(name: str) -> bool:
@@ -27,7 +40,7 @@ def asserts(node: ast.AST, own: Collection[str]) -> bool:
 
 def asserting_functions(trees: Iterable[ast.Module]) -> frozenset[str]:
     """Names of functions that assert something, or call one that does."""
-    functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, _Function)]
+    functions = [function for tree in trees for function in functions_in(tree)]
     found: frozenset[str] = frozenset()
     while True:
         more = frozenset(each.name for each in functions if any(asserts(node, found) for node in ast.walk(each)))

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from os import getcwd
 from types import FrameType
-from typing import Any, Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from earnest.verification.unit_tests import pipe
 from earnest.verification.unit_tests.failures import FILES, Failures
@@ -24,6 +24,9 @@ from earnest.verification.unit_tests.sharing import PREFIX, Shelf
 from earnest.verification.unit_tests.surroundings import SURROUNDINGS
 from earnest.verification.unit_tests.values import MessageReader, MessageWriter, is_scalar
 from earnest.verification.unit_tests.volume import LARGE_BYTES, VOLUME
+
+if TYPE_CHECKING:
+    from earnest.verification.unit_tests.meaning import SubmissionObjects
 
 DEPTH_MAX: Final = 150  # of calls within calls, back and forth
 ANSWER_PARTS: Final = 11
@@ -50,26 +53,13 @@ class Inseparable(Exception):
     """The test needs the submission itself, which a stand-in is not."""
 
 
-class Meaning(Protocol):
-    """What nodes mean that are no plain data, and what the submission may do with what is the test's."""
-
-    def learn(self, classes: Any) -> None:
-        """Take note of classes that the submission tells about."""
-
-    def read(self, reader: MessageReader, node: Sequence[Any]) -> object:
-        """Of a node."""
-
-    def write(self, writer: MessageWriter, value: object, depth: int) -> Node:
-        """A node."""
-
-    def serve(self, operation: str, target: object, name: str, given: list[object], named: dict[str, object]) -> object:
-        """Do what the submission asks for."""
-
-
 class Channel:
-    """The test's end of the pipe. What happened on the way is for the count."""
+    """The test's end of the pipe. What happened on the way is for the count.
 
-    meaning: Meaning
+    `meaning` knows what nodes mean that are no plain data, and what the submission may do with what is the test's.
+    """
+
+    meaning: "SubmissionObjects"
 
     def __init__(self) -> None:
         self.calls = 0
@@ -249,12 +239,7 @@ class Channel:
         """The value or exception, whether it is a value, and warnings."""
         _, _, succeeded, node, table, changes, out, err, classes, files, warned = message
         _print(out, err)
-        self.meaning.learn(classes)
-        reader = MessageReader(table, self.meaning.read, self._held.containers)
-        self._held.apply(reader, changes)
-        self._note(changes)
-        self._held.hold_answer(reader.containers, table)
-        self._held.agree()
+        reader = self._take_over(classes, table, changes)
         value = reader.value(node)
         if files is not None:
             self._shelf.apply(files, anywhere=False)
@@ -262,24 +247,25 @@ class Channel:
             raise Malformed("no exception")
         return value, succeeded is True, [_warning(text, category) for text, category in warned]
 
-    def _note(self, changes: Any) -> None:
-        """What the submission changed of what both hold."""
+    def _take_over(self, classes: Any, table: Any, changes: Any) -> MessageReader:
+        """Take note of classes and of what the submission changed of what both hold; hold what it hands over now."""
+        self.meaning.learn(classes)
+        reader = MessageReader(table, self.meaning.read, self._held.containers)
+        self._held.apply(reader, changes)
         NOTES.has_changed |= bool(changes)
         if NOTES.counted and any(id(self._held.containers[number]) in NOTES.counted for number, _ in changes):
             self.flags.add(SET_BACK)
+        self._held.hold_answer(reader.containers, table)
+        self._held.agree()
+        return reader
 
     def _serve(self, message: list[Any]) -> None:
         """One request of the submission about what is the test's."""
         number, _, operation, target, name, arguments, keywords, table, changes, out, err, classes = message
         _print(out, err)
-        self.meaning.learn(classes)
         if type(operation) is not str or type(name) is not str or type(keywords) is not dict:
             raise Malformed("no request")
-        reader = MessageReader(table, self.meaning.read, self._held.containers)
-        self._held.apply(reader, changes)
-        self._note(changes)
-        self._held.hold_answer(reader.containers, table)
-        self._held.agree()
+        reader = self._take_over(classes, table, changes)
         flags = set(self.flags)
         given = reader.values(arguments)
         if name in EXITING:  # where the class of what was raised is told, and nothing is caught by it

@@ -10,7 +10,6 @@ by a `raise` of its own is its own business: `with suppressing(ValueError): rais
 import ast
 import functools
 import sys
-from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Final
 from unittest import SkipTest
@@ -75,7 +74,7 @@ def is_verdict(error: BaseException) -> bool:
 
 def cuts_off_assertions(trace: TracebackType | None) -> bool:
     """True if assertions of a test follow the place where an exception came from, in a block that it ended."""
-    steps = [step for step in _steps(trace) if step.tb_frame.f_code.co_filename in FILES]
+    steps = _steps(trace)
     if not steps:
         return False
     last = steps[-1]
@@ -86,9 +85,7 @@ def cuts_off_assertions(trace: TracebackType | None) -> bool:
 
 def place(error: BaseException | type) -> str:
     """The line of the tests that an error comes from."""
-    steps = [
-        step for step in _steps(getattr(error, "__traceback__", None)) if step.tb_frame.f_code.co_filename in FILES
-    ]
+    steps = _steps(getattr(error, "__traceback__", None))
     return f"{steps[-1].tb_frame.f_code.co_filename.rpartition('/')[2]}, line {steps[-1].tb_lineno}" if steps else ""
 
 
@@ -98,10 +95,14 @@ def _outcomes(name: str) -> tuple[type[BaseException], ...]:
     return () if module is None else (getattr(module, name),)
 
 
-def _steps(trace: TracebackType | None) -> Iterator[TracebackType]:
+def _steps(trace: TracebackType | None) -> list[TracebackType]:
+    """Those in files of the tests, the innermost last."""
+    steps = []
     while trace is not None:
-        yield trace
+        if trace.tb_frame.f_code.co_filename in FILES:
+            steps.append(trace)
         trace = trace.tb_next
+    return steps
 
 
 @functools.cache

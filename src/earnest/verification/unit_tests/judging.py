@@ -1,17 +1,27 @@
-"""The meaning of a run's counted results: only all of them passed, and enough of them, is a success."""
+"""The meaning of a run's counted results: only all of them passed, and enough of them, is a success.
 
-from dataclasses import dataclass, fields
+A test may need what no stand-in is: the very object, source text, a program that it starts. Which ones do cannot be
+read from them. So where tests fail, they are run once more together with the submission. That they pass there proves
+nothing, for there it could fake that; but nobody can be blamed any longer.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Final
 
 from earnest.effects.hands.sandbox.api import ExecutionReport
 from earnest.foundation.canonical import JsonObject, JsonValue
-from earnest.verification.plugin import Findings
+from earnest.verification.core import has_waited
+from earnest.verification.plugin import CheckTools, Findings
 from earnest.verification.unit_tests.skips import held_skips
-from earnest.verification.unit_tests.trial import SuitePlan, SuiteRun
+from earnest.verification.unit_tests.trial import SuitePlan, SuiteRun, run_trial
 from earnest.verification.unit_tests.vacuous import vacuous_tests
 
 WHY_SPLIT: Final = "the tests cannot be split from the submission: "
 
+LONGER_MS: Final = 5_000
+"""Together takes less than apart; nobody waits longer than this and twice the time of the first run for what hangs."""
 _UNWRITTEN: Final = "no result was written"
 
 Judgement = tuple[bool | None, str]
@@ -41,6 +51,28 @@ class _Counted:
     flags: tuple[str, ...] = ("no flags were written",)
 
 
+async def judge_apart(plan: SuitePlan, work: Path | Mapping[str, bytes], tools: CheckTools) -> Findings:
+    """The findings of one run, split from the submission; of tests that fail nowhere else, that they cannot be."""
+    trial = await run_trial(plan, work, tools)
+    findings = judge(plan, trial, trial.reports)
+    ended = all(report.broken_limit is None and not report.leftovers for report in trial.reports)
+    if findings.passed is not False or plan.shared or trial.count is None or not ended:
+        return findings
+    wall_ms = min(tools.limits.wall_ms, LONGER_MS + 2 * max(report.wall_ms for report in trial.reports))
+    beside = replace(plan, shared=True)
+    together = await run_trial(beside, work, replace(tools, limits=replace(tools.limits, wall_ms=wall_ms)))
+    both = (*findings.reports, *together.reports)
+    if any(map(has_waited, together.reports)):
+        return replace(findings, reports=both)
+    if not _all_passed(beside, together):
+        return findings
+    reason = (
+        f"{findings.reason}{_where(trial)}; but all pass in one process with the submission: what they need is lost"
+        " where they are split from it. Have them compare values, and call what the submission offers"
+    )
+    return replace(findings, passed=None, cannot_run=True, reason=reason, reports=both)
+
+
 def judge(plan: SuitePlan, trial: SuiteRun, reports: tuple[ExecutionReport, ...]) -> Findings:
     """The findings of one run; nothing in the reason tells what a test expects."""
     count = None if trial.count is None else _counted(trial.count)
@@ -66,7 +98,7 @@ def judge(plan: SuitePlan, trial: SuiteRun, reports: tuple[ExecutionReport, ...]
     )
 
 
-def all_passed(plan: SuitePlan, trial: SuiteRun) -> bool:
+def _all_passed(plan: SuitePlan, trial: SuiteRun) -> bool:
     """True if every test ran and passed, in an execution that ended as it should."""
     if trial.count is None or any(report.broken_limit or report.leftovers for report in trial.reports):
         return False
@@ -75,7 +107,7 @@ def all_passed(plan: SuitePlan, trial: SuiteRun) -> bool:
     return passed and count.finished and 0 < count.run == count.collected
 
 
-def where(trial: SuiteRun) -> str:
+def _where(trial: SuiteRun) -> str:
     """The line of the first failure."""
     place = (trial.count or {}).get("place")
     return f" ({place})" if isinstance(place, str) and place else ""

@@ -37,11 +37,7 @@ EXCEPTION_MODULES: Final = frozenset(
 )
 """Whose exceptions arrive as themselves."""
 
-_PARAMETER_KINDS: Final = (
-    *(inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL),
-    *(inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD),
-)
-"""By their numbers."""
+_ParameterKind: Final[Any] = type(inspect.Parameter.POSITIONAL_ONLY)
 PATHS: Final = ("PosixPath", "PurePosixPath", "PureWindowsPath")
 _LIBRARY_TYPES: Final[tuple[type, ...]] = (
     *(collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque, decimal.Decimal),
@@ -153,7 +149,7 @@ def signature(told: Any) -> inspect.Signature:
     """From what `parameters` told."""
     return inspect.Signature(
         [
-            inspect.Parameter(name, _PARAMETER_KINDS[kind], default=default if has else inspect.Parameter.empty)
+            inspect.Parameter(name, _ParameterKind(kind), default=default if has else inspect.Parameter.empty)
             for name, kind, has, default in told
         ]
     )

@@ -23,8 +23,9 @@ from earnest.verification.unit_tests.library import (
     plain_base,
     plain_view,
 )
-from earnest.verification.unit_tests.members import KINDS
 from earnest.verification.unit_tests.objects import (
+    GENERATOR,
+    OPERATIONS,
     BoundCall,
     Doc,
     Handle,
@@ -33,9 +34,8 @@ from earnest.verification.unit_tests.objects import (
     StandInClass,
     StandInException,
 )
-from earnest.verification.unit_tests.operations import GENERATOR, OPERATIONS
 from earnest.verification.unit_tests.ours import Ours
-from earnest.verification.unit_tests.owned import OwnedObject
+from earnest.verification.unit_tests.owned import KINDS, OwnedObject
 from earnest.verification.unit_tests.values import MessageReader, MessageWriter
 
 OBJECTS_MAX: Final = 1_000_000
@@ -47,7 +47,7 @@ NEVER_GIVEN: Final = (types.ModuleType, types.FrameType, types.CodeType)
 
 
 class SubmissionObjects:
-    """Classes and objects that the submission told about, by number. See `channel.Meaning`."""
+    """Classes and objects that the submission told about, by number."""
 
     def __init__(self) -> None:
         self._ours = Ours()
@@ -62,10 +62,11 @@ class SubmissionObjects:
         self._handed_over: set[type] = set()
 
     def learn(self, classes: Any) -> None:
-        """See `channel.Meaning`. Each: number, name, bases (number, or module and name of an exception), whether it
-        is an exception, operations, methods, fields, plain base, special kind, docstring, abstract classes
-        above it, and of a class that
-        a test derived the number that the test's side gave it, which then has the rest already.
+        """Take note of classes that it tells about.
+
+        Each: number, name, bases (number, or module and name of an exception), whether it is an exception, operations,
+        methods, fields, plain base, special kind, docstring, abstract classes above it, and of a class that a test
+        derived the number that the test's side gave it, which then has the rest already.
         """
         if type(classes) is not list or len(self._classes) + len(classes) > CLASSES_MAX:
             raise Malformed("too many classes")
@@ -90,16 +91,20 @@ class SubmissionObjects:
             offered = {name: OPERATIONS[name] for name in operations if name in OPERATIONS}
             namespace |= offered
             namespace |= {method: Method(method) for method in methods if not method.startswith("__")}
-            namespace |= _special_namespace(special)
+            if special == "generator":
+                namespace |= GENERATOR
+            elif special == "function":
+                namespace["__get__"] = _bind
             if fields is not None:
-                namespace["__dataclass_fields__"] = _dataclass_fields(fields)
+                made = dataclasses.make_dataclass("Fields", fields)
+                namespace["__dataclass_fields__"] = vars(made)["__dataclass_fields__"]
             self._classes[number] = _handle_class(name, above, namespace, likewise)
             self._offered[number] = offered
             if special in {"generator", "coroutine"}:
                 self._specials[number] = special
 
     def read(self, reader: MessageReader, node: Sequence[Any]) -> object:
-        """See `channel.Meaning`."""
+        """What a node means that is no plain data."""
         match node[0]:
             case "h":
                 return self._object(node[1], node[2])
@@ -119,7 +124,7 @@ class SubmissionObjects:
         raise Malformed("an unknown tag")
 
     def write(self, writer: MessageWriter, value: Any, depth: int) -> Node:
-        """See `channel.Meaning`."""
+        """The node of what is no plain data."""
         if isinstance(value, type):
             self._handed_over.add(value)
         node = self._given_back(value)
@@ -251,14 +256,6 @@ def _nearest(kind: type) -> list[str]:
     return next((known for base in kind.__mro__ if (known := known_exception(base))), ["builtins", "Exception"])
 
 
-def _special_namespace(special: object) -> dict[str, object]:
-    if special == "generator":
-        return dict(GENERATOR)
-    if special == "function":
-        return {"__get__": _bind}
-    return {}
-
-
 def _handle_class(name: str, above: list[type], namespace: dict[str, object], likewise: list[str]) -> type:
     abstract = [ABSTRACT[each] for each in likewise]
     namespace["__slots__"] = ()
@@ -282,10 +279,6 @@ def _exception_class(name: str, above: list[type], namespace: dict[str, object])
         return StandInException(name, bases, namespace)
     except TypeError:  # an order or a mixture of bases that cannot be
         return StandInException(name, (Remote, Exception), namespace)
-
-
-def _dataclass_fields(names: list[str]) -> object:
-    return vars(dataclasses.make_dataclass("Fields", names))["__dataclass_fields__"]
 
 
 def _bind(function: Any, instance: object, _owner: object = None) -> object:

@@ -7,11 +7,13 @@ solution nobody can tell, hence a share and not all of them.
 
 import ast
 import copy
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from earnest.effects.hands.sandbox.api import ExecutionReport, ExecutionStatus
 from earnest.verification.plugin import CheckTools, Findings
+from earnest.verification.unit_tests.asserting import Function, parsed
 from earnest.verification.unit_tests.judging import judge
 from earnest.verification.unit_tests.trial import SuitePlan, run_trial
 
@@ -87,74 +89,59 @@ def _solution(plan: SuitePlan, work: Mapping[str, bytes]) -> tuple[str, ast.Modu
     for place in (f"{stem}.py", f"{stem}/__init__.py"):
         source = work.get(place)
         if source is not None and len(source) <= SOURCE_BYTES_MAX:
-            try:
-                return place, ast.parse(source)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                return place, None
+            return place, parsed(source)
     return "", None
 
 
 def spread(found: list[ast.Module], at_most: int) -> list[ast.Module]:
     """At most so many, evenly from the whole."""
-    if len(found) <= at_most:
-        return found
-    return [found[at * len(found) // at_most] for at in range(at_most)]
+    count = min(at_most, len(found))
+    return [found[at * len(found) // count] for at in range(count)]
 
 
 def mutants(tree: ast.Module) -> Iterator[ast.Module]:
     """Every copy of the module with one small change."""
     for at, node in enumerate(ast.walk(tree)):
-        for which in range(_changes(node)):
+        if _change(copy.copy(node)):
             mutant = copy.deepcopy(tree)
-            target = next(each for number, each in enumerate(ast.walk(mutant)) if number == at)
-            _change(target, which)
+            _change(next(itertools.islice(ast.walk(mutant), at, None)))
             yield ast.fix_missing_locations(mutant)
 
 
-def _changes(node: ast.AST) -> int:
-    """In how many ways this node can be changed."""
-    if isinstance(node, ast.Compare):
-        return 1 if type(node.ops[0]) in COMPARISONS else 0
-    if isinstance(node, ast.BinOp | ast.AugAssign):
-        return 1 if type(node.op) in ARITHMETIC else 0
-    if isinstance(node, ast.Constant):
-        return 1 if type(node.value) in (int, float, bool) else 0
-    if isinstance(node, ast.Return):
-        return 1 if node.value is not None and not _is_none(node.value) else 0
-    return 1 if isinstance(node, ast.If | ast.While | ast.BoolOp) else 0
-
-
-def _change(node: ast.AST, _which: int) -> None:
-    if isinstance(node, ast.Compare):
-        node.ops[0] = COMPARISONS[type(node.ops[0])]()
-    elif isinstance(node, ast.BinOp | ast.AugAssign):
-        node.op = ARITHMETIC[type(node.op)]()
-    elif isinstance(node, ast.Constant):
-        node.value = not node.value if isinstance(node.value, bool) else node.value + 1  # type: ignore[operator]
-    elif isinstance(node, ast.Return):
-        node.value = ast.Constant(None)
-    elif isinstance(node, ast.If):
-        node.test = ast.UnaryOp(op=ast.Not(), operand=node.test)
-    elif isinstance(node, ast.While):
-        node.test = ast.Constant(value=False)
-    elif isinstance(node, ast.BoolOp):
-        node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _change(node: ast.AST) -> bool:
+    """Make the one small change that there is for a node of its kind. False if there is none."""
+    match node:
+        case ast.Compare() if type(node.ops[0]) in COMPARISONS:
+            node.ops = [COMPARISONS[type(node.ops[0])](), *node.ops[1:]]
+        case ast.BinOp() | ast.AugAssign() if type(node.op) in ARITHMETIC:
+            node.op = ARITHMETIC[type(node.op)]()
+        case ast.Constant(value=bool() as value):
+            node.value = not value
+        case ast.Constant(value=int() | float() as value):
+            node.value = value + 1
+        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+            node.value = ast.Constant(None)
+        case ast.If():
+            node.test = ast.UnaryOp(op=ast.Not(), operand=node.test)
+        case ast.While():
+            node.test = ast.Constant(value=False)
+        case ast.BoolOp():
+            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        case _:
+            return False
+    return True
 
 
 def rewritten(tree: ast.Module) -> ast.Module:
     """The same program with other names for the local variables of its functions."""
     other = copy.deepcopy(tree)
     for node in ast.walk(other):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, Function):
             _rename_locals(node)
     return ast.fix_missing_locations(other)
 
 
-def _rename_locals(function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+def _rename_locals(function: Function) -> None:
     """Only in functions where a name can mean one thing: no inner scopes, `global`, `locals()` or `exec`."""
     inner = [node for statement in function.body for node in ast.walk(statement)]
     scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Global, ast.Nonlocal)

@@ -36,14 +36,14 @@ else:
         return (_encoder.encode(message),)
 
 
-def send(message: list[object], descriptor: int = WRITES) -> None:
+def send(message: list[object]) -> None:
     """All of it. Raises `Closed` if nobody reads."""
     data = "".join(_parts(message, 0)).encode("ascii")
     frame = len(data).to_bytes(4, "little") + data
     try:
-        written = write(descriptor, frame)
+        written = write(WRITES, frame)
         while written < len(frame):
-            written += write(descriptor, memoryview(frame)[written:])
+            written += write(WRITES, memoryview(frame)[written:])
     except OSError:
         raise Closed from None
 
@@ -51,9 +51,8 @@ def send(message: list[object], descriptor: int = WRITES) -> None:
 class Incoming:
     """What comes in, message by message; more than `bytes_max` is none."""
 
-    def __init__(self, bytes_max: int, descriptor: int = READS) -> None:
+    def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
-        self._descriptor = descriptor
         self._rest = b""
         self.large: Callable[[int], None] | None = None  # is told of what is long, before it is read
         self.large_bytes = 0
@@ -88,7 +87,7 @@ class Incoming:
         return message
 
     def _more(self, missing: int = 0) -> bytes:
-        part = read(self._descriptor, max(missing, CHUNK_BYTES))
+        part = read(READS, max(missing, CHUNK_BYTES))
         if not part:
             raise Closed
         return part

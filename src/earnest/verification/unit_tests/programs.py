@@ -34,25 +34,10 @@ STDLIB: Final = (
 )
 """What submissions and tests mostly import."""
 BOTH: Final = ("library", "values", "pipe", "held", "sharing")
+SERVING: Final = ("surrounded", "theirs", "telling", "serving")
 TESTS: Final = (
-    *(
-        "failures",
-        "volume",
-        "asserting",
-        "marking",
-        "surroundings",
-        "channel",
-        "owned",
-        "claims",
-        "members",
-        "operations",
-        "deriving",
-        "objects",
-        "ours",
-        "meaning",
-        "stand_in",
-    ),
-    "running",
+    *("failures", "volume", "asserting", "marking", "surroundings", "channel", "owned", "claims", "deriving"),
+    *("objects", "ours", "meaning", "stand_in", "running"),
 )
 PYTEST: Final = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging")
 PYGMENTS: Final = (
@@ -67,7 +52,7 @@ Modules = dict[str, tuple[bool, bytes]]
 @functools.cache
 def submission_program() -> Program:
     """Serves the submission."""
-    modules = _own(*BOTH, "streams", "surrounded", "theirs", "telling", "pickling", "serving")
+    modules = _own(*BOTH, *SERVING)
     return Program(modules=modules, imports=STDLIB, entry=f"{PACKAGE}.serving")
 
 

@@ -26,10 +26,8 @@ from typing import Any, Final
 from earnest.verification.unit_tests import pipe
 from earnest.verification.unit_tests.held import Held
 from earnest.verification.unit_tests.library import Node, known_exception, parameters, plain_base, plain_view
-from earnest.verification.unit_tests.pickling import Pickles
 from earnest.verification.unit_tests.sharing import Shelf
-from earnest.verification.unit_tests.streams import Input, Output
-from earnest.verification.unit_tests.surrounded import Surrounded
+from earnest.verification.unit_tests.surrounded import Input, Output, Surrounded
 from earnest.verification.unit_tests.telling import Telling, is_made
 from earnest.verification.unit_tests.values import MessageReader, MessageWriter, is_scalar
 
@@ -77,7 +75,6 @@ class SubmissionServer:
         self._held = Held(self._telling.write)
         self._plain = MessageReader([], self._telling.read, self._held.containers)
         self._shelf = Shelf()
-        self._pickles = Pickles(self._telling.is_lent)
         self._surrounded = Surrounded()
         self._warned: list[Node] = []
         self._asking = threading.RLock()
@@ -102,7 +99,7 @@ class SubmissionServer:
             "names": lambda thing, *_: _public_names(thing),
             "member": lambda thing, name, *_: getattr(thing, name),
             "signature": lambda thing, *_: parameters(thing),
-            "pickle": lambda thing, *_: self._pickles.dumps(thing),
+            "pickle": lambda thing, *_: self._telling.pickle(thing),
             "await": lambda thing, *_: self._run(thing),
         }
 
@@ -218,7 +215,7 @@ class SubmissionServer:
         if operation == "derive":
             return self._telling.derive(name, given, named)
         if operation == "unpickle":
-            return self._pickles.loads(*given)
+            return self._telling.unpickle(*given)
         return self._operations[operation](self._telling.objects[target], name, given, named)
 
     def _run(self, awaitable: Any) -> object:

@@ -10,14 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from earnest.verification.unit_tests.asserting import last_name
+from earnest.verification.unit_tests.asserting import Function, functions_in, last_name, parsed
 
 MARKS: Final = frozenset({"skip", "skipIf", "skipUnless", "skipif", "xfail", "expectedFailure"})
 CALLS: Final = frozenset({"skip", "skipTest", "SkipTest", "importorskip", "xfail"})
 FILLING: Final = frozenset({"append", "appendleft", "extend", "insert", "add", "update", "setdefault"})
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-_Scope = _Function | ast.ClassDef
 
 
 def held_skips(files: Mapping[str, bytes], modules: Sequence[str]) -> frozenset[str]:
@@ -32,22 +29,17 @@ def held_skips(files: Mapping[str, bytes], modules: Sequence[str]) -> frozenset[
 
 def origins(files: Mapping[str, bytes], modules: Sequence[str]) -> dict[str, tuple[ast.Module, set[str]]]:
     """Of each file of Python that can be read, what it says, and its names that may hold what the submission made."""
-    trees = {name: tree for name, content in files.items() if name.endswith(".py") and (tree := _parsed(content))}
+    trees = {name: tree for name, content in files.items() if name.endswith(".py") and (tree := parsed(content))}
     stems = {name: name.removesuffix(".py").rpartition("/")[2] for name in trees}
     theirs = set(modules)
     while True:  # a file that imports what comes from the submission hands it on
-        more = {stems[name] for name, tree in trees.items() if _mentions_module(tree, theirs)} - theirs
+        more = {
+            stems[name] for name, tree in trees.items() if any(_is_theirs(each, theirs) for _, each in _imports(tree))
+        } - theirs
         if not more:
             break
         theirs |= more
     return {name: (tree, _tainted(tree, theirs)) for name, tree in trees.items()}
-
-
-def _parsed(content: bytes) -> ast.Module | None:
-    try:
-        return ast.parse(content)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
@@ -63,10 +55,6 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 def _is_theirs(module: str, theirs: set[str]) -> bool:
     return any(module == own or module.startswith(own + ".") for own in theirs)
-
-
-def _mentions_module(tree: ast.Module, theirs: set[str]) -> bool:
-    return any(_is_theirs(module, theirs) for _, module in _imports(tree))
 
 
 def imported_names(tree: ast.Module, theirs: set[str]) -> set[str]:
@@ -125,25 +113,21 @@ def names_in(node: ast.AST) -> set[str]:
 
 def _skips(tree: ast.Module) -> Iterator[tuple[str, Sequence[ast.AST]]]:
     """The tests that each skip is about, and what decides about it."""
-    everywhere = [function.name for function in ast.walk(tree) if isinstance(function, _Function)]
+    everywhere = [function.name for function in functions_in(tree)]
     for node in ast.walk(tree):
-        if isinstance(node, _Scope):
-            about = [each.name for each in ast.walk(node) if isinstance(each, _Function)]
+        if isinstance(node, Function | ast.ClassDef):
+            about = [each.name for each in functions_in(node)]
             for decorator in node.decorator_list:
                 mark = _mark(decorator)
                 yield from ((name, [mark]) for name in about if mark is not None)
         elif isinstance(node, ast.Assign) and "pytestmark" in _names_of(node.targets):
-            yield from ((name, [node.value]) for name in everywhere if _has_mark(node.value))
+            yield from ((name, [node.value]) for name in everywhere if _mark(node.value) is not None)
     yield from _raised(tree, [])
 
 
-def _mark(decorator: ast.AST) -> ast.AST | None:
+def _mark(node: ast.AST) -> ast.AST | None:
     """The decorator, if it or one in it (of a parameter) skips; of a parameter only the mark decides."""
-    return next((each for each in ast.walk(decorator) if _is_mark(each)), None)
-
-
-def _has_mark(node: ast.AST) -> bool:
-    return any(map(_is_mark, ast.walk(node)))
+    return next((each for each in ast.walk(node) if _is_mark(each)), None)
 
 
 def _is_mark(node: ast.AST) -> bool:
@@ -154,7 +138,7 @@ def _is_mark(node: ast.AST) -> bool:
 def _raised(node: ast.AST, around: list[ast.AST]) -> Iterator[tuple[str, list[ast.AST]]]:
     """Each `skip(…)` in a function, with the headers of all that stands around it, and what ran before it there."""
     if isinstance(node, ast.Call) and last_name(node.func) in CALLS:
-        functions = [each for each in around if isinstance(each, _Function)]
+        functions = [each for each in around if isinstance(each, Function)]
         if functions:
             yield (
                 functions[0].name,

@@ -1,10 +1,13 @@
 """What the submission's side tells about what is no plain data. Every object that it hands out has a number."""
 
 import abc
+import copy
 import dataclasses
 import enum
 import importlib
 import inspect
+import io
+import pickle
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -21,7 +24,7 @@ from earnest.verification.unit_tests.library import (
     plain_base,
     plain_view,
 )
-from earnest.verification.unit_tests.theirs import Ask, Loans
+from earnest.verification.unit_tests.theirs import Ask, Loans, TheirClass
 from earnest.verification.unit_tests.values import MessageReader, MessageWriter
 
 CAUSES_MAX: Final = 5
@@ -51,6 +54,7 @@ class Telling:
         self._described: set[int] = set()
         self.derived: dict[type, int] = {}
         self._classes: list[Node] = []
+        self._pickled: list[Any] = []
 
     def new_classes(self) -> list[Node]:
         """Those that were not told about yet."""
@@ -107,9 +111,29 @@ class Telling:
         self.derived[made] = token
         return made
 
-    def is_lent(self, value: Any) -> bool:
-        """True for what is the test's, and for classes that it derived."""
-        return self._loans.number(value) is not None or (isinstance(value, type) and value in self.derived)
+    def pickle(self, thing: object) -> bytes:
+        """The pickle of an object. What is the test's, and classes that it derived, are kept beside it."""
+        file = io.BytesIO()
+        pickler = pickle.Pickler(file)
+        pickler.persistent_id = self._keep  # type: ignore[method-assign]
+        pickler.dump(thing)
+        return file.getvalue()
+
+    def unpickle(self, data: bytes) -> object:
+        """Another object that is like it."""
+        unpickler = pickle.Unpickler(io.BytesIO(data))  # noqa: S301 - whatever it runs is the submission's, and here
+        unpickler.persistent_load = self._another  # type: ignore[method-assign]
+        return unpickler.load()
+
+    def _keep(self, thing: Any) -> int | None:
+        if self._loans.number(thing) is None and not (isinstance(thing, type) and thing in self.derived):
+            return None
+        self._pickled.append(thing)
+        return len(self._pickled) - 1
+
+    def _another(self, number: Any) -> object:
+        thing = self._pickled[number]
+        return copy.deepcopy(thing) if isinstance(type(thing), TheirClass) else thing
 
     def above(self, thing: Any, name: str) -> Any:
         """An attribute as the submission's own classes have it, past those that tests derived."""

@@ -97,18 +97,14 @@ async def run_trial(plan: SuitePlan, work: Path | Mapping[str, bytes], tools: Ch
     count = _count(own, result)
     if theirs.broken_limit in {None, "wall time"} and not theirs.leftovers:
         if count is None and is_flood(own.artifacts.get(volume)):
-            theirs = _with_time_of(theirs, own, tools.limits)
+            # What the tests did with a flood is the submission's doing: their time counts as its own.
+            taken_ms = theirs.cpu_ms + own.cpu_ms
+            theirs = replace(theirs, cpu_ms=taken_ms, cpu_exceeded=taken_ms >= tools.limits.cpu_ms)
         elif own.broken_limit or own.leftovers:
             raise Unavailable(f"the tests passed the limit of {own.broken_limit or 'processes left over'}")
         elif count is None and theirs.broken_limit is None:
             raise Unavailable("the tests did not come to their end")
     return SuiteRun(count=count, reports=(theirs, own))
-
-
-def _with_time_of(theirs: ExecutionReport, own: ExecutionReport, limits: ExecutionLimits) -> ExecutionReport:
-    """What the tests did with a flood is the submission's doing: their time counts as its own."""
-    taken = theirs.cpu_ms + own.cpu_ms
-    return replace(theirs, cpu_ms=taken, cpu_exceeded=taken >= limits.cpu_ms)
 
 
 def _tests_limits(limits: ExecutionLimits) -> ExecutionLimits:

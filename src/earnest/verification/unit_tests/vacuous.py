@@ -16,15 +16,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from earnest.verification.unit_tests.asserting import asserting_functions
-from earnest.verification.unit_tests.expecting import late_expectation
+from earnest.verification.unit_tests.asserting import Function, asserting_functions, functions_in
+from earnest.verification.unit_tests.linting import late_expectation
 from earnest.verification.unit_tests.skips import imported_names, names_in, origins
 
 NAMED_MAX: Final = 5
 ROW: Final = 6
 WORK: Final = "/work/"
 _NAN: Final = re.compile(rb"nan", re.I)
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def vacuous_tests(files: Mapping[str, bytes], modules: Sequence[str], weak: Sequence[Any]) -> tuple[str, ...]:
@@ -77,10 +76,9 @@ class _Tests:
         """True if the word stands in the test, or outside all functions of its file."""
         for path, function in self._functions(name):
             lines = self._files[path].splitlines()
-            functions = [node for node in ast.walk(self._origins[path][0]) if isinstance(node, _Function)]
             others = {
                 line
-                for each in functions
+                for each in functions_in(self._origins[path][0])
                 if each.name.startswith("test") and each is not function
                 for line in range(each.lineno, (each.end_lineno or each.lineno) + 1)
             }
@@ -92,19 +90,15 @@ class _Tests:
         """True if it, or a function of its file that it may call, expects what the submission could change."""
         for path, function in self._functions(name):
             tree, _ = self._origins[path]
-            others = [n for n in ast.walk(tree) if isinstance(n, _Function) and not n.name.startswith("test")]
+            others = [each for each in functions_in(tree) if not each.name.startswith("test")]
             theirs = imported_names(tree, self._modules)
             if any(late_expectation(each, theirs) for each in (function, *others)):
                 return True
         return False
 
-    def _functions(self, name: str) -> list[tuple[str, _Function]]:
-        return [
-            (path, node)
-            for path, (tree, _) in self._origins.items()
-            for node in ast.walk(tree)
-            if isinstance(node, _Function) and node.name == name
-        ]
+    def _functions(self, name: str) -> list[tuple[str, Function]]:
+        named = ((path, each) for path, (tree, _) in self._origins.items() for each in functions_in(tree))
+        return [(path, each) for path, each in named if each.name == name]
 
     def _at(self, place: str) -> tuple[list[ast.AST], set[str]]:
         """What begins at a place, and the names of its file that the submission made."""
@@ -124,17 +118,9 @@ class _Tests:
 
     def _handed_to(self, inner: ast.AST) -> set[str]:
         """What functions around it, that are no tests, are given: any test may give them what the submission made."""
-        functions = [
-            node
-            for tree, _ in self._origins.values()
-            for node in ast.walk(tree)
-            if isinstance(node, _Function) and not node.name.startswith("test") and inner in ast.walk(node)
-        ]
-        return {
-            name
-            for each in functions
-            for name in (argument.arg for argument in ast.walk(each.args) if isinstance(argument, ast.arg))
-        }
+        functions = [each for tree, _ in self._origins.values() for each in functions_in(tree)]
+        around = [each for each in functions if not each.name.startswith("test") and inner in ast.walk(each)]
+        return {each.arg for function in around for each in ast.walk(function.args) if isinstance(each, ast.arg)}
 
     def _is_cut_off(self, place: str, left: set[int]) -> bool:
         nodes, tainted = self._at(place)

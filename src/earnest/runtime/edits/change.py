@@ -12,7 +12,7 @@ from earnest.effects.hands.edits.step import EditStep, links_in, steps_of
 from earnest.effects.hands.edits.taking import EDIT_LIMITS
 from earnest.effects.hands.edits.text_diff import LineCount, changed_lines, unified
 from earnest.effects.hands.workspace.changes import PathEntry
-from earnest.effects.hands.workspace.since import Since, changes_since
+from earnest.effects.hands.workspace.checkpoints import Since, changes_since
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, STARTED

@@ -398,7 +398,7 @@ async def test_what_could_not_be_removed_is_removed_by_the_next_sweep_and_fails_
     stage = await workspace.stage("s")
     (stage.folder / "a").write_text("a")
     with monkeypatch.context() as failing:
-        failing.setattr("earnest.effects.hands.workspace.trash.remove_tree", fail)
+        failing.setattr("earnest.effects.hands.workspace.tree.remove_tree", fail)
         await workspace.discard("s")
     assert len(list((tmp_path / "stages/trash").iterdir())) == 1
     await workspace.sweep()

@@ -132,5 +132,15 @@ def _in_the_way(mine: Change, theirs: Mapping[str, EntryKind], inhabited: set[st
     )
 
 
+def limited_to(paths: frozenset[str], changes: Iterable[Change]) -> tuple[Change, ...]:
+    """The changes of these paths, and the folders needed above them."""
+    above = {str(parent) for path in paths for parent in PurePosixPath(path).parents}
+    return tuple(
+        change
+        for change in changes
+        if change.path in paths or (change.kind is EntryKind.FOLDER and change.path in above)
+    )
+
+
 def _above(path: str) -> list[str]:
     return [str(parent) for parent in PurePosixPath(path).parents][:-1]

@@ -7,14 +7,18 @@ each path of each checkpoint the content is either still in place or among the k
 
 import json
 import os
+from collections.abc import Collection, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import Manifest, PathEntry
-from earnest.effects.hands.workspace.tree import EntryKind
+from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry, difference
+from earnest.effects.hands.workspace.copying import copy_file
+from earnest.effects.hands.workspace.stage import check_staged, entry_of
+from earnest.effects.hands.workspace.tree import EntryKind, TreeLimits, opened_file, walk
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_bytes
-from earnest.foundation.errors import Broken
+from earnest.foundation.errors import Broken, Refused
 
 _LIVE: Final = ".json"
 _SPENT: Final = ".spent"
@@ -128,6 +132,25 @@ class Checkpoints:
         """Where this content is kept, if it is: a file, or a link with the same target."""
         return self._kept / _name(entry)
 
+    def bring_back(self, folder: Path, wanted: Manifest, changes: Iterable[Change]) -> None:
+        """Fill a stage with the kept content of `changes`. Raises `Broken` if some is lost."""
+        folder.mkdir(parents=True)
+        for change in changes:
+            entry = wanted.entries.get(change.path)
+            if entry is None or entry.kind is EntryKind.FOLDER:
+                continue
+            target = folder / change.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            kept = self.kept(entry)
+            if not os.path.lexists(kept):
+                raise Broken(f"{change.path}: its former content was changed from outside and is lost")
+            if entry.kind is EntryKind.LINK:
+                target.symlink_to(kept.readlink())
+                continue
+            with opened_file(kept.parent, kept.name) as source:
+                copy_file(source, target, executable=entry.executable)
+        check_staged(folder, changes)
+
     def _names_of_all(self) -> set[str]:
         return {name for manifest in self._live.values() for name in _names(manifest)}
 
@@ -138,3 +161,35 @@ def _names(manifest: Manifest) -> set[str]:
 
 def _name(entry: PathEntry) -> str:
     return f"{entry.kind.value}-{entry.digest.removeprefix('sha256:')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Since:
+    """What differs between a workspace at rest and one of its checkpoints, read without touching either.
+
+    `before` is what the checkpoint remembers, `changes` what is otherwise now, in order of path.
+    """
+
+    before: Manifest
+    changes: tuple[Change, ...]
+    folder: Path
+    checkpoints: Checkpoints
+
+    def now(self, path: str) -> Path:
+        """Where the present content of a path lies."""
+        return self.folder / path
+
+    def former(self, entry: PathEntry) -> Path:
+        """Where content lies that has left the workspace."""
+        return self.checkpoints.kept(entry)
+
+
+def changes_since(folder: Path, stages: Path, label: str, limits: TreeLimits, reserved: Collection[str] = ()) -> Since:
+    """Raises `Refused("no_checkpoint")` if the label was never taken, and whatever `tree.walk` refuses."""
+    checkpoints = Checkpoints(stages / "checkpoints")
+    before = checkpoints.find(label)
+    if before is None:
+        raise Refused("no_checkpoint", f"{folder} has no checkpoint {label!r}")
+    tree = walk(folder, limits, frozenset(reserved))
+    now = {path: entry_of(folder, path, node) for path, node in tree.items()}
+    return Since(before=before, changes=difference(before.entries, now), folder=folder, checkpoints=checkpoints)

@@ -3,14 +3,15 @@
 import asyncio
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from earnest.effects.hands.workspace.changes import FOLDER, Change, PathEntry, difference
 from earnest.effects.hands.workspace.overlay import Below, changes_in
-from earnest.effects.hands.workspace.tree import EntryKind, FileNode, TreeLimits, opened_file, walk
+from earnest.effects.hands.workspace.tree import EntryKind, FileNode, TreeLimits, node_at, opened_file, walk
 from earnest.foundation.canonical import digest_bytes
+from earnest.foundation.errors import Broken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,3 +69,14 @@ def entry_of(root: Path, path: str, node: FileNode) -> PathEntry:
             return PathEntry(kind=EntryKind.LINK, digest=digest_bytes(node.target.encode()))
         case _:
             return FOLDER
+
+
+def check_staged(folder: Path, changes: Iterable[Change]) -> None:
+    """Raise `Broken` if something still waiting in the stage is not what was recorded."""
+    for change in changes:
+        path = folder / change.path
+        if change.kind not in {EntryKind.FILE, EntryKind.LINK} or not os.path.lexists(path):
+            continue
+        entry = entry_of(folder, change.path, node_at(path))
+        if (entry.kind, entry.digest) != (change.kind, change.digest):
+            raise Broken(f"{change.path}: what was staged is not what was recorded")

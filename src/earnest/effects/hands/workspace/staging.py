@@ -15,7 +15,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry, conflicting, difference
+from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry, conflicting, difference, limited_to
 from earnest.effects.hands.workspace.checkpoints import Checkpoints, file_name_of
 from earnest.effects.hands.workspace.copying import copy_file
 from earnest.effects.hands.workspace.known import SMALL_ENTRIES, KnownContent
@@ -23,10 +23,8 @@ from earnest.effects.hands.workspace.mounts import Mounts
 from earnest.effects.hands.workspace.moving import Mover
 from earnest.effects.hands.workspace.overlay import Below
 from earnest.effects.hands.workspace.snapshot import Seen
-from earnest.effects.hands.workspace.stage import Stage
-from earnest.effects.hands.workspace.staged import bring_back, check_staged, limited_to
-from earnest.effects.hands.workspace.trash import Trash
-from earnest.effects.hands.workspace.tree import EntryKind, FileNode, TreeLimits, node_at, opened_file
+from earnest.effects.hands.workspace.stage import Stage, check_staged
+from earnest.effects.hands.workspace.tree import EntryKind, FileNode, Trash, TreeLimits, node_at, opened_file
 from earnest.effects.hands.workspace.views import UPPER, WORK, Views
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Broken, Refused
@@ -385,7 +383,7 @@ class Workspace:
                 changes = limited_to(frozenset(within), changes)
             stage_id = _RESTORE + label
             self._drop(stage_id)
-            bring_back(self._stages / file_name_of(stage_id) / UPPER, wanted, changes, self._checkpoints)
+            self._checkpoints.bring_back(self._stages / file_name_of(stage_id) / UPPER, wanted, changes)
             self._move_in(stage_id, changes)
             self._checkpoints.spend(label)
             return changes

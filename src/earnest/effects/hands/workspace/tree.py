@@ -1,4 +1,4 @@
-"""The entries of a folder, read within limits and without ever following a link.
+"""The entries of a folder, read within limits and without ever following a link, and removed.
 
 The content was made by commands of strangers and is read by our own process: folders are walked by descriptor, and
 what is neither a regular file, a folder nor a link that stays inside is refused.
@@ -7,9 +7,10 @@ what is neither a regular file, a folder nor a link that stays inside is refused
 import os
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -242,3 +243,26 @@ def remove_tree(folder: Path, trash: Path) -> None:
         finally:
             os.close(descriptor)
         current.rmdir()
+
+
+class Trash:
+    """A folder for what is to be removed: a thing loses its name first, so that it is never half there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def take(self, left: Path) -> None:
+        """Remove a file or folder, under a name that is free here."""
+        place = next(free for n in count() if not (free := self.folder / f"{left.name}-{n}").exists())
+        left.rename(place)
+        self._remove(place)
+
+    def empty(self) -> None:
+        """Remove what could not be removed before."""
+        for left in sorted(self.folder.iterdir(), reverse=True):  # an inner folder's name extends its outer's
+            self._remove(left)
+
+    def _remove(self, left: Path) -> None:
+        """What cannot be removed now is tried again by the next sweep, and when the workspace opens."""
+        with suppress(OSError):
+            remove_tree(left, self.folder)

@@ -7,16 +7,14 @@ import subprocess
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from earnest.effects.hands.edits.original import opened_plainly
 from earnest.effects.hands.workspace.copying import copy_and_digest
 from earnest.effects.hands.workspace.snapshot import Seen, SnapshotLimits, folded, name_fault
-from earnest.effects.hands.workspace.tree import TreeLimits, identity_of, stays_inside
+from earnest.effects.hands.workspace.tree import FILE_FLAGS, FOLDER_FLAGS, TreeLimits, identity_of, opened, stays_inside
 from earnest.foundation.errors import Refused
 
 EDIT_LIMITS: Final = TreeLimits(entries=200_000, size_bytes=4 * 1024**3, depth=64)
@@ -30,8 +28,6 @@ BATCH: Final = 128
 """So many files of one folder are copied by one thread, beside others."""
 GIT: Final = ".git"
 _GIT_S: Final = 60
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +47,7 @@ def take_in(source: Path, target: Path, git: Path) -> Taken:
     Raises `Refused("edit_too_large")` past `EDIT_LIMITS`, `OSError` if something cannot be read.
     """
     if source.is_file():
-        with opened_plainly(source) as descriptor:
+        with opened(source, FILE_FLAGS) as descriptor:
             status, digest = copy_and_digest(descriptor, target, executable=_is_executable(os.fstat(descriptor)))
         return Taken(left_out=(), has_git=False, seen={"": (identity_of(status), digest)})
     has_git = (source / GIT).is_dir()
@@ -60,7 +56,7 @@ def take_in(source: Path, target: Path, git: Path) -> Taken:
     ignored = _large_ignored(source) if has_git else frozenset[str]()
     with ThreadPoolExecutor(COPIERS) as copiers:
         taking = _Taking(ignored=ignored, copiers=copiers)
-        with _opened(source) as descriptor:
+        with opened(source, FOLDER_FLAGS) as descriptor:
             taking.folder(descriptor, target, "", 1)
         taking.finish()
     return Taken(left_out=tuple(taking.left_out), has_git=has_git, seen=taking.seen)
@@ -135,7 +131,7 @@ class _Taking:
             os.close(source)
 
     def _files(self, files: Sequence["os.DirEntry[str]"], source: int, target: Path, prefix: str) -> None:
-        with _opened(target) as folder:
+        with opened(target, FOLDER_FLAGS) as folder:
             for entry in files:
                 self._file(entry.name, source, folder, prefix + entry.name)
 
@@ -151,7 +147,7 @@ class _Taking:
             if entry.name == GIT:
                 self.left_out.append(f"{path}: the history of another project")
                 return
-            with _opened(entry.name, source) as inner:
+            with opened(entry.name, FOLDER_FLAGS, source) as inner:
                 self.folder(inner, target, path + "/", depth + 1)
         else:
             self.left_out.append(f"{path}: neither a regular file, a folder nor a link")
@@ -163,23 +159,11 @@ class _Taking:
             self.left_out.append(f"{path}: a link that may lead outside")
 
     def _file(self, name: str, source: int, folder: int, path: str) -> None:
-        descriptor = os.open(name, _FILE, dir_fd=source)
-        try:
+        with opened(name, FILE_FLAGS, source) as descriptor:
             status = os.fstat(descriptor)
             self._weigh(status.st_size)
             copied, digest = copy_and_digest(descriptor, name, executable=_is_executable(status), folder=folder)
             self.seen[path] = (identity_of(copied), digest)
-        finally:
-            os.close(descriptor)
-
-
-@contextmanager
-def _opened(folder: Path | str, within: int | None = None) -> Iterator[int]:
-    descriptor = os.open(folder, _FOLDER, dir_fd=within)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _is_executable(status: os.stat_result) -> bool:

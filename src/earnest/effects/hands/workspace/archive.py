@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Final, cast
 
 from earnest.effects.hands.workspace.members import ArchiveMember, Metered, refused
-from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits, folded, take_snapshot
+from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits, created, folded, take_snapshot
 from earnest.effects.hands.workspace.tar_members import is_tar, tar_members
 from earnest.effects.hands.workspace.zip_members import is_zip, zip_members
 
@@ -48,7 +48,8 @@ def unpack(archive: Path, destination: Path, limits: SnapshotLimits) -> None:
             if path and member.is_folder:
                 (destination / path).mkdir(mode=0o700, parents=True, exist_ok=True)
             elif path:
-                _write(destination / path, member)
+                with created(destination / path, member.executable) as copy:
+                    copy.writelines(member.chunks)
 
 
 def _members(file: IO[bytes], limits: SnapshotLimits) -> Iterator[ArchiveMember]:
@@ -67,14 +68,6 @@ def _members(file: IO[bytes], limits: SnapshotLimits) -> Iterator[ArchiveMember]
     if head.startswith(_XZ):
         return tar_members(Metered(cast("IO[bytes]", lzma.LZMAFile(file)), file, limits.size_bytes))
     raise refused("it is neither a folder nor a tar or zip archive")
-
-
-def _write(target: Path, member: ArchiveMember) -> None:
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(target, flags, 0o700 if member.executable else 0o600), "wb") as copy:
-        for chunk in member.chunks:
-            copy.write(chunk)
 
 
 class _Names:

@@ -15,32 +15,29 @@ _NEVER_HERE: Final = frozenset({errno.EOPNOTSUPP, errno.ENOTTY, errno.ENOSYS})
 _NOT_HERE: Final = frozenset({errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS, errno.EPERM})
 
 
-def copy_file(source: int, target: Path, *, executable: bool) -> os.stat_result:
-    """Write what the descriptor `source` holds to the new file `target`; gives the new file's status.
-
-    The copy is older by one nanosecond. A kernel's clock may stand still for milliseconds; a write to the copy would
-    otherwise give it the time that the original has when that was written just before.
-    """
-    return _copied(source, target, executable, None)
-
-
 def copy_and_digest(
     source: int, target: Path | str, *, executable: bool, folder: int | None = None
 ) -> tuple[os.stat_result, str]:
-    """As `copy_file`, and the digest of what was copied, which is read once. `target` may be a name in a `folder`."""
+    """As `copy_file`, and the digest of what was copied, which is read once."""
     digest = hashlib.sha256()
-    status = _copied(source, target, executable, digest.update, folder)
+    status = copy_file(source, target, executable=executable, folder=folder, read=digest.update)
     return status, "sha256:" + digest.hexdigest()
 
 
-def _copied(
+def copy_file(
     source: int,
     target: Path | str,
+    *,
     executable: bool,
-    read: Callable[[bytes], None] | None,
     folder: int | None = None,
+    read: Callable[[bytes], None] | None = None,
 ) -> os.stat_result:
-    """`read` is handed all that the source holds, in order."""
+    """Write what the descriptor `source` holds to the new file `target`; gives the new file's status.
+
+    `target` may be a name in a `folder`; `read` is handed all that the source holds, in order.
+    The copy is older by one nanosecond. A kernel's clock may stand still for milliseconds; a write to the copy would
+    otherwise give it the time that the original has when that was written just before.
+    """
     before = os.fstat(source)
     mode = 0o755 if executable else 0o644
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -90,13 +90,8 @@ class KeptFiles:
             raise
 
 
-def entries_to_json(entries: Sequence[SnapshotEntry]) -> JsonValue:
-    """A listing as it is kept: path, size, digest and executable bit of each file."""
-    return [[entry.path, entry.size_bytes, entry.digest, entry.mode_executable] for entry in entries]
-
-
 def entries_from_json(value: JsonValue) -> tuple[SnapshotEntry, ...]:
-    """The inverse of `entries_to_json`. Raises `Broken` for anything else."""
+    """The inverse of `snapshot.entries_to_json`. Raises `Broken` for anything else."""
     if not isinstance(value, list):
         raise Broken("not a listing")
     return tuple(_entry(row) for row in value)

@@ -4,20 +4,18 @@ import hashlib
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import IO, Final, TypeAlias
 
-from earnest.effects.hands.workspace.tree import stays_inside
+from earnest.effects.hands.workspace.tree import FILE_FLAGS, FOLDER_FLAGS, identity_of, opened, stays_inside
 from earnest.foundation.canonical import JsonValue, digest_of
 from earnest.foundation.errors import Refused
 
 PROBLEMS_SHOWN_MAX: Final = 20
 _CHUNK_BYTES: Final = 1024 * 1024
-_FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS: Final = (
     (stat.S_ISLNK, "a symbolic link"),
     (stat.S_ISFIFO, "a FIFO"),
@@ -102,9 +100,14 @@ def is_intact(snapshot: Snapshot, limits: SnapshotLimits | None = None) -> bool:
 
 def listing_digest(entries: tuple[SnapshotEntry, ...], links: Sequence[tuple[str, str]] = ()) -> str:
     """The digest of the canonical listing: path, size, digest and executable bit of each file, and where links lead."""
-    files: list[JsonValue] = [[one.path, one.size_bytes, one.digest, one.mode_executable] for one in entries]
+    files = entries_to_json(entries)
     leading: list[JsonValue] = [[path, target] for path, target in sorted(links)]
     return digest_of([files, leading] if leading else files)
+
+
+def entries_to_json(entries: Sequence[SnapshotEntry]) -> JsonValue:
+    """A listing as it is kept and digested: path, size, digest and executable bit of each file."""
+    return [[entry.path, entry.size_bytes, entry.digest, entry.mode_executable] for entry in entries]
 
 
 def _snapshot(
@@ -112,7 +115,11 @@ def _snapshot(
 ) -> Snapshot:
     """Everything in `folder`, in order of path, copied to `destination` if there is one."""
     intake = _Intake(limits or SnapshotLimits(), destination, seen or {})
-    with _opened_root(folder) as root:
+    with ExitStack() as stack:
+        try:
+            root = stack.enter_context(opened(folder, FOLDER_FLAGS))
+        except OSError as error:
+            raise Refused("snapshot_refused", f"{folder} is not a folder that can be read: {error.strerror}") from None
         intake.read_folder(root, "", depth=1)
     if intake.problems:
         raise _refusal(intake.problems)
@@ -124,18 +131,6 @@ def _snapshot(
         seen=seen or {},
         links=dict(intake.links),
     )
-
-
-@contextmanager
-def _opened_root(folder: Path) -> Iterator[int]:
-    try:
-        root = os.open(folder, _FOLDER_FLAGS)
-    except OSError as error:
-        raise Refused("snapshot_refused", f"{folder} is not a folder that can be read: {error.strerror}") from None
-    try:
-        yield root
-    finally:
-        os.close(root)
 
 
 def _refusal(problems: list[str]) -> Refused:
@@ -191,17 +186,14 @@ class _Intake:
             if self._is_known(path, status):
                 return None
             if stat.S_ISDIR(mode):
-                child = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
-                try:
+                with opened(name, FOLDER_FLAGS, folder) as child:
                     self.read_folder(child, path + "/", depth + 1)
-                finally:
-                    os.close(child)
                 return None
             if stat.S_ISLNK(mode) and self._limits.links:
                 return self._read_link(folder, name, path)
             if not stat.S_ISREG(mode):
                 return "is " + next((word for is_kind, word in _KINDS if is_kind(mode)), "no regular file")
-            handle = os.open(name, _FILE_FLAGS, dir_fd=folder)
+            handle = os.open(name, FILE_FLAGS, dir_fd=folder)
         except OSError as error:
             return f"cannot be read: {error.strerror}"
         try:
@@ -212,19 +204,19 @@ class _Intake:
     def _is_known(self, path: str, status: os.stat_result) -> bool:
         """True if the file was seen before, and is taken in without being read."""
         identity, digest = self._seen_before.get(path, (None, ""))
-        if identity != (status.st_ino, status.st_mtime_ns, status.st_ctime_ns) or status.st_nlink != 1:
+        if identity != identity_of(status) or status.st_nlink != 1:
             return False
-        self._size_bytes += status.st_size
-        self._check_size()
-        executable = bool(status.st_mode & stat.S_IXUSR)
-        self.entries.append(
-            SnapshotEntry(path=path, size_bytes=status.st_size, digest=digest, mode_executable=executable)
-        )
+        self._weigh(status.st_size)
+        self._add(path, status.st_size, digest, executable=bool(status.st_mode & stat.S_IXUSR))
         return True
 
-    def _check_size(self) -> None:
+    def _weigh(self, size_bytes: int) -> None:
+        self._size_bytes += size_bytes
         if self._size_bytes > self._limits.size_bytes:
             raise Refused("snapshot_refused", f"more than {self._limits.size_bytes} bytes")
+
+    def _add(self, path: str, size_bytes: int, digest: str, *, executable: bool) -> None:
+        self.entries.append(SnapshotEntry(path=path, size_bytes=size_bytes, digest=digest, mode_executable=executable))
 
     def _read_link(self, folder: int, name: str, path: str) -> str | None:
         target = os.readlink(name, dir_fd=folder)
@@ -245,43 +237,23 @@ class _Intake:
             return "has a second name on disk (a hard link)"
         executable = bool(status.st_mode & stat.S_IXUSR)
         digest, size_bytes = hashlib.sha256(), 0
-        with self._copy(path, executable) as copy:
+        copying = nullcontext() if self._destination is None else created(self._destination / path, executable)
+        with copying as copy:
             while chunk := os.read(handle, _CHUNK_BYTES):
                 size_bytes += len(chunk)
-                self._size_bytes += len(chunk)
-                self._check_size()
+                self._weigh(len(chunk))
                 digest.update(chunk)
                 if copy is not None:
-                    _write_all(copy, chunk)
-        self.entries.append(
-            SnapshotEntry(
-                path=path,
-                size_bytes=size_bytes,
-                digest="sha256:" + digest.hexdigest(),
-                mode_executable=executable,
-            )
-        )
+                    copy.write(chunk)
+        self._add(path, size_bytes, "sha256:" + digest.hexdigest(), executable=executable)
         return None
 
-    @contextmanager
-    def _copy(self, path: str, executable: bool) -> Iterator[int | None]:
-        if self._destination is None:
-            yield None
-            return
-        target = self._destination / path
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        handle = os.open(target, flags, 0o700 if executable else 0o600)
-        try:
-            yield handle
-        finally:
-            os.close(handle)
 
-
-def _write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
+def created(target: Path, executable: bool) -> IO[bytes]:
+    """A new file for us alone, with the folders above it. Raises `OSError`."""
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(target, flags, 0o700 if executable else 0o600), "wb")
 
 
 def folded(name: str) -> str:

@@ -16,8 +16,8 @@ from typing import Final
 
 from earnest.foundation.errors import Refused
 
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class EntryKind(StrEnum):
@@ -69,11 +69,8 @@ def walk(root: Path, limits: TreeLimits, reserved: Collection[str] = (), *, gone
     `workspace_too_many_files`, `workspace_too_large`.
     """
     walker = _Walker(limits=limits, reserved=frozenset(reserved), gone=gone)
-    descriptor = os.open(root, _FOLDER)
-    try:
+    with opened(root, FOLDER_FLAGS) as descriptor:
         walker.enter(descriptor, "", 1)
-    finally:
-        os.close(descriptor)
     return walker.tree
 
 
@@ -104,7 +101,7 @@ class _Walker:
             self.tree[path] = node
             self._count(node)
             if node.kind is EntryKind.FOLDER:
-                with _opened(entry.name, _FOLDER, folder) as inner:
+                with opened(entry.name, FOLDER_FLAGS, folder, regains=True) as inner:
                     self.enter(inner, path + "/", depth + 1)
 
     def _check_name(self, path: str) -> None:
@@ -188,26 +185,31 @@ def stays_inside(path: str, target: str) -> bool:
 def opened_file(root: Path, path: str) -> Iterator[int]:
     """A descriptor of the regular file at `path`, reached without following any link. Raises `OSError`."""
     *folders, name = path.split("/")
-    descriptor = os.open(root, _FOLDER)
+    descriptor = os.open(root, FOLDER_FLAGS)
     try:
         for folder in folders:
-            inner = os.open(folder, _FOLDER, dir_fd=descriptor)
+            inner = os.open(folder, FOLDER_FLAGS, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = inner
-        with _opened(name, _FILE, descriptor) as file:
+        with opened(name, FILE_FLAGS, descriptor, regains=True) as file:
             yield file
     finally:
         os.close(descriptor)
 
 
 @contextmanager
-def _opened(name: str, flags: int, folder: int) -> Iterator[int]:
-    """Open `name` in `folder`, with the right to read given back to its owner."""
+def opened(place: Path | str, flags: int, folder: int | None = None, *, regains: bool = False) -> Iterator[int]:
+    """A descriptor of what stands at `place`, or has this name in the opened `folder`. Raises `OSError`.
+
+    With `regains`, the right to read is given back to the owner where it was taken.
+    """
     try:
-        descriptor = os.open(name, flags, dir_fd=folder)
+        descriptor = os.open(place, flags, dir_fd=folder)
     except PermissionError:
-        os.chmod(name, 0o700 if flags & os.O_DIRECTORY else 0o600, dir_fd=folder)
-        descriptor = os.open(name, flags, dir_fd=folder)
+        if not regains:
+            raise
+        os.chmod(place, 0o700 if flags & os.O_DIRECTORY else 0o600, dir_fd=folder)
+        descriptor = os.open(place, flags, dir_fd=folder)
     try:
         yield descriptor
     finally:
@@ -227,8 +229,7 @@ def remove_tree(folder: Path, trash: Path) -> None:
     while waiting:
         current = waiting.pop()
         current.chmod(0o700)
-        descriptor = os.open(current, _FOLDER)
-        try:
+        with opened(current, FOLDER_FLAGS) as descriptor:
             with os.scandir(descriptor) as listing:
                 entries = list(listing)
             for entry in entries:
@@ -240,8 +241,6 @@ def remove_tree(folder: Path, trash: Path) -> None:
                 moved += 1
                 os.rename(entry.name, place, src_dir_fd=descriptor)
                 waiting.append(place)
-        finally:
-            os.close(descriptor)
         current.rmdir()
 
 

@@ -37,22 +37,13 @@ def at_stake(path: Path) -> AtStake | None:
     """What stands there; None if nothing does, or nobody can tell. Reads the disk, follows no link."""
     try:
         status = path.lstat()
-        if stat.S_ISDIR(status.st_mode):
-            found = list(islice(_statuses(path), FILES_MAX))
-            newest_ns = max((one.st_mtime_ns for one in found), default=status.st_mtime_ns)
-            return AtStake(
-                path=path,
-                files=len(found),
-                size_bytes=sum(one.st_size for one in found),
-                changed_ms=newest_ns // 1_000_000,
-                in_git=_in_git(path),
-                text=None,
-            )
+        is_folder = stat.S_ISDIR(status.st_mode)
+        found = list(islice(_statuses(path), FILES_MAX)) if is_folder else [status]
         return AtStake(
             path=path,
-            files=None,
-            size_bytes=status.st_size,
-            changed_ms=status.st_mtime_ns // 1_000_000,
+            files=len(found) if is_folder else None,
+            size_bytes=sum(one.st_size for one in found),
+            changed_ms=max((one.st_mtime_ns for one in found), default=status.st_mtime_ns) // 1_000_000,
             in_git=_in_git(path),
             text=_text(path, status),
         )

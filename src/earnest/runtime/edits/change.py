@@ -189,7 +189,7 @@ def _edits(edits: Mapping[str, Path], folder: Path) -> tuple[EditChange, ...]:
             return ()
         raise
     return tuple(
-        EditChange(name=name, path=path, steps=steps_of(name, since.before.entries, since.changes), since=since)
+        EditChange(name=name, path=path, steps=steps_of(name, since.before, since.changes), since=since)
         for name, path in edits.items()
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from earnest.effects.hands.workspace.changes import Change, PathEntry
-from earnest.effects.hands.workspace.tree import KINDS, EntryKind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken
 
@@ -127,14 +127,9 @@ def with_content(step: EditStep, digest: str, size_bytes: int) -> EditStep:
 
 def entry_to_json(entry: PathEntry | None) -> JsonValue:
     """The form kept in facts."""
-    return None if entry is None else [entry.kind.value, entry.digest, entry.size_bytes, entry.executable]
+    return None if entry is None else entry.to_json()
 
 
 def entry_of(value: JsonValue) -> PathEntry | None:
     """The inverse of `entry_to_json`. Raises `Broken` for anything else."""
-    match value:
-        case None:
-            return None
-        case [str(kind), str(digest), int(size_bytes), bool(executable)] if kind in KINDS:
-            return PathEntry(kind=KINDS[kind], digest=digest, size_bytes=size_bytes, executable=executable)
-    raise Broken("a recorded step of an edit cannot be read")
+    return None if value is None else PathEntry.from_json(value, "a recorded step of an edit cannot be read")

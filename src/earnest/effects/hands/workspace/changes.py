@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import TypeAlias
 
 from earnest.effects.hands.workspace.tree import KINDS, EntryKind
-from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes, digest_of
+from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes
 from earnest.foundation.errors import Broken
+from earnest.foundation.shapes import to_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +20,21 @@ class PathEntry:
     size_bytes: int = 0
     executable: bool = False
 
+    def to_json(self) -> JsonValue:
+        """`[kind, digest, size in bytes, executable]`."""
+        return [self.kind.value, self.digest, self.size_bytes, self.executable]
 
+    @classmethod
+    def from_json(cls, value: JsonValue, fault: str) -> "PathEntry":
+        """The inverse of `to_json`. Raises `Broken(fault)` for anything else."""
+        match value:
+            case [str(kind), str(digest), int(size_bytes), bool(executable)] if kind in KINDS:
+                return cls(kind=KINDS[kind], digest=digest, size_bytes=size_bytes, executable=executable)
+        raise Broken(fault)
+
+
+Manifest: TypeAlias = Mapping[str, PathEntry]
+"""The whole content of a folder by path: equal for equal content, whatever its times and owners."""
 FOLDER = PathEntry(kind=EntryKind.FOLDER, digest=digest_bytes(b""))
 
 
@@ -45,50 +61,22 @@ class Change:
 
     def to_json(self) -> JsonObject:
         """The form kept in facts."""
-        kept: dict[str, JsonValue] = {
-            "path": self.path,
-            "kind": self.kind.value,
-            "digest": self.digest,
-            "size_bytes": self.size_bytes,
-            "executable": self.executable,
-        }
-        return kept | {"is_same": True} if self.is_same else kept
+        return {name: value for name, value in to_json(self).items() if self.is_same or name != "is_same"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
-    """The whole content of a folder by path."""
-
-    entries: Mapping[str, PathEntry]
-
-    @property
-    def digest(self) -> str:
-        """Equal for equal content, whatever its times and owners."""
-        return digest_of(self.to_json())
-
-    def to_json(self) -> JsonObject:
-        """Path to `[kind, digest, size in bytes, executable]`."""
-        return {
-            path: [entry.kind.value, entry.digest, entry.size_bytes, entry.executable]
-            for path, entry in self.entries.items()
-        }
-
-    @classmethod
-    def from_json(cls, value: JsonValue) -> "Manifest":
-        """The inverse of `to_json`. Raises `Broken` for anything else."""
-        if not isinstance(value, Mapping):
-            raise Broken("not a manifest")
-        return cls(entries={path: _entry(path, fields) for path, fields in value.items()})
+def manifest_to_json(entries: Manifest) -> JsonObject:
+    """The form kept in files."""
+    return {path: entry.to_json() for path, entry in entries.items()}
 
 
-def _entry(path: str, fields: JsonValue) -> PathEntry:
-    match fields:
-        case [str(kind), str(digest), int(size_bytes), bool(executable)] if kind in KINDS:
-            return PathEntry(kind=KINDS[kind], digest=digest, size_bytes=size_bytes, executable=executable)
-    raise Broken(f"not a manifest: {path}")
+def manifest_from_json(value: JsonValue) -> Manifest:
+    """The inverse of `manifest_to_json`. Raises `Broken` for anything else."""
+    if not isinstance(value, Mapping):
+        raise Broken("not a manifest")
+    return {path: PathEntry.from_json(entry, f"not a manifest: {path}") for path, entry in value.items()}
 
 
-def difference(before: Mapping[str, PathEntry], after: Mapping[str, PathEntry]) -> tuple[Change, ...]:
+def difference(before: Manifest, after: Manifest) -> tuple[Change, ...]:
     """What leads from `before` to `after`, in order of path."""
     return tuple(
         _change(path, before.get(path), after.get(path))

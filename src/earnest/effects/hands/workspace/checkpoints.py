@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry, difference
+from earnest.effects.hands.workspace.changes import (
+    Change,
+    Manifest,
+    PathEntry,
+    difference,
+    manifest_from_json,
+    manifest_to_json,
+)
 from earnest.effects.hands.workspace.copying import copy_file
 from earnest.effects.hands.workspace.stage import check_staged, entry_of
 from earnest.effects.hands.workspace.tree import EntryKind, TreeLimits, opened_file, walk
@@ -72,17 +79,13 @@ class Checkpoints:
         """What differs from the last whole manifest, or all, if that is much or nothing was written whole yet."""
         if self._whole is not None:
             since, whole = self._whole
-            differs = {
-                path
-                for path in whole.entries.keys() | manifest.entries.keys()
-                if whole.entries.get(path) != manifest.entries.get(path)
-            }
-            if len(differs) * 4 <= len(manifest.entries):
-                now = {path: manifest.entries[path] for path in differs & manifest.entries.keys()}
+            differs = {path for path in whole.keys() | manifest.keys() if whole.get(path) != manifest.get(path)}
+            if len(differs) * 4 <= len(manifest):
+                now = {path: manifest[path] for path in differs & manifest.keys()}
                 gone: list[JsonValue] = [*sorted(differs - now.keys())]
-                return {"since": since, "now": Manifest(entries=now).to_json(), "gone": gone}
+                return {"since": since, "now": manifest_to_json(now), "gone": gone}
         self._whole = (name, manifest)
-        return manifest.to_json()
+        return manifest_to_json(manifest)
 
     def _read(self, path: Path) -> Manifest:
         """The manifest in a file. Raises `Broken`."""
@@ -90,9 +93,9 @@ class Checkpoints:
         match found:
             case {"since": str(since), "now": dict(now), "gone": list(gone)}:
                 removed, whole = set(gone), self._whole_of(since)
-                kept = {at: entry for at, entry in whole.entries.items() if at not in removed}
-                return Manifest(entries={**kept, **Manifest.from_json(now).entries})
-        manifest = Manifest.from_json(found)
+                kept = {at: entry for at, entry in whole.items() if at not in removed}
+                return {**kept, **manifest_from_json(now)}
+        manifest = manifest_from_json(found)
         self._whole = (path.stem, manifest)
         return manifest
 
@@ -103,7 +106,7 @@ class Checkpoints:
             place = next((one for one in places if one.exists()), None)
             if place is None:
                 raise Broken(f"the checkpoint {name}, on which another one rests, is gone")
-            self._whole = (name, Manifest.from_json(json.loads(place.read_bytes())))
+            self._whole = (name, manifest_from_json(json.loads(place.read_bytes())))
         return self._whole[1]
 
     def spend(self, label: str) -> None:
@@ -136,7 +139,7 @@ class Checkpoints:
         """Fill a stage with the kept content of `changes`. Raises `Broken` if some is lost."""
         folder.mkdir(parents=True)
         for change in changes:
-            entry = wanted.entries.get(change.path)
+            entry = wanted.get(change.path)
             if entry is None or entry.kind is EntryKind.FOLDER:
                 continue
             target = folder / change.path
@@ -156,7 +159,7 @@ class Checkpoints:
 
 
 def _names(manifest: Manifest) -> set[str]:
-    return {_name(entry) for entry in manifest.entries.values() if entry.kind is not EntryKind.FOLDER}
+    return {_name(entry) for entry in manifest.values() if entry.kind is not EntryKind.FOLDER}
 
 
 def _name(entry: PathEntry) -> str:
@@ -192,4 +195,4 @@ def changes_since(folder: Path, stages: Path, label: str, limits: TreeLimits, re
         raise Refused("no_checkpoint", f"{folder} has no checkpoint {label!r}")
     tree = walk(folder, limits, frozenset(reserved))
     now = {path: entry_of(folder, path, node) for path, node in tree.items()}
-    return Since(before=before, changes=difference(before.entries, now), folder=folder, checkpoints=checkpoints)
+    return Since(before=before, changes=difference(before, now), folder=folder, checkpoints=checkpoints)

@@ -15,7 +15,16 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry, conflicting, difference, limited_to
+from earnest.effects.hands.workspace.changes import (
+    Change,
+    Manifest,
+    PathEntry,
+    conflicting,
+    difference,
+    limited_to,
+    manifest_from_json,
+    manifest_to_json,
+)
 from earnest.effects.hands.workspace.checkpoints import Checkpoints, file_name_of
 from earnest.effects.hands.workspace.copying import copy_file
 from earnest.effects.hands.workspace.known import SMALL_ENTRIES, KnownContent
@@ -148,18 +157,13 @@ class Workspace:
         await self._mounts.leave(stage_id)
         await self._merge()
 
-    async def manifest(self) -> Manifest:
-        """The content as it is now."""
-        return await asyncio.to_thread(self._manifest)
-
     def is_new(self, label: str) -> bool:
         """True if there never was a checkpoint of this label."""
         return self._checkpoints.is_new(label)
 
-    def remembered(self, label: str) -> Mapping[str, PathEntry]:
+    def remembered(self, label: str) -> Manifest:
         """What a checkpoint remembers, by path; nothing under a label that is spent or was never taken."""
-        found = self._checkpoints.find(label)
-        return found.entries if found else {}
+        return self._checkpoints.find(label) or {}
 
     def former(self, entry: PathEntry) -> Path:
         """Where content lies that a checkpoint remembers and that has left the folder."""
@@ -179,15 +183,11 @@ class Workspace:
         async with self._at_rest():
             return await asyncio.to_thread(self._restore, label, within)
 
-    async def release(self, label: str) -> None:
-        """Spend a label without bringing anything back."""
-        await asyncio.to_thread(self._release, label)
-
     async def keep(self, stage: Stage) -> None:
         """Have the stage outlive this process: it may hold the only trace of an effect outside."""
         base = self._base_of(stage.id)
         half = base.with_suffix(".half")
-        half.write_bytes(canonical_bytes(Manifest(entries=stage.base).to_json()))
+        half.write_bytes(canonical_bytes(manifest_to_json(stage.base)))
         half.replace(base)
 
     async def kept(self, stage_id: str) -> Stage | None:
@@ -195,7 +195,7 @@ class Workspace:
         base, folder = self._base_of(stage_id), self._stages / file_name_of(stage_id)
         if not base.exists() or not folder.is_dir():
             return None
-        below = Below.of(Manifest.from_json(json.loads(base.read_bytes())).entries)
+        below = Below.of(manifest_from_json(json.loads(base.read_bytes())))
         lowers = (self.folder,) if (folder / WORK).is_dir() else ()
         return self._made(stage_id, folder / UPPER, below, lowers=lowers, since=-1)
 
@@ -332,9 +332,6 @@ class Workspace:
                 self._known.read()
             return self._known.files()
 
-    def _manifest(self) -> Manifest:
-        return Manifest(entries=self._now().entries)
-
     def _move_in(self, stage_id: str, changes: tuple[Change, ...], checked: bool = False) -> bool:
         with self._alone:
             folder = self._stages / file_name_of(stage_id) / UPPER
@@ -371,14 +368,14 @@ class Workspace:
         with self._alone:
             self._known.learn(seen)
             if self._checkpoints.is_new(label):
-                self._checkpoints.add(label, self._manifest())
+                self._checkpoints.add(label, self._now().entries)
 
     def _restore(self, label: str, within: Collection[str] | None) -> tuple[Change, ...]:
         with self._alone:
             wanted = self._checkpoints.find(label)
             if wanted is None:
                 return ()
-            changes = difference(self._known.read().entries, wanted.entries)
+            changes = difference(self._known.read().entries, wanted)
             if within is not None:
                 changes = limited_to(frozenset(within), changes)
             stage_id = _RESTORE + label
@@ -387,10 +384,6 @@ class Workspace:
             self._move_in(stage_id, changes)
             self._checkpoints.spend(label)
             return changes
-
-    def _release(self, label: str) -> None:
-        with self._alone:
-            self._checkpoints.spend(label)
 
 
 _RESTORE: Final = "restore\0"

@@ -97,7 +97,7 @@ def main() -> None:
     watch.follow()
     watch.finish()
     send(watch.untold)
-    artifacts = collect(job["artifacts"], job["file_bytes"], job["disk_bytes"])
+    artifacts = collect(job["artifacts"], watch.limit["file_bytes"], watch.limit["disk_bytes"])
     processes = watch.tracer.report() if watch.tracer else b""
     send_report(watch.seen, (bytes(watch.output[0]), bytes(watch.output[1]), b"", processes), artifacts)
     os._exit(0)  # no interpreter needs tidying here
@@ -272,13 +272,13 @@ class Watch:
         feed_child, feed = os.pipe() if self.stdin else (os.open("/dev/null", os.O_RDONLY), -1)
         if self.job["folder"]:
             self.folder_start_bytes = folder_bytes(self.job["folder"])  # type: ignore[arg-type]
-        pipes = receive_pipes() if self.job["joined"] else ()
+        pipes = receive_pipes() if self.job["cpu"] is not None else ()
         self.began_ns = time.monotonic_ns()
         self.folder_next_ns = self.began_ns + FOLDER_TICK_MS * 1_000_000
         gate = self.gate()
         self.pid = os.fork()
         if self.pid == 0:
-            become(self.job, self.limit, self.program, (feed_child, out_child, err_child, *pipes), gate)
+            become(self.job, self.program, (feed_child, out_child, err_child, *pipes), gate)
         for descriptor in (feed_child, out_child, err_child, *pipes):
             os.close(descriptor)
         self.streams = {out: self.output[0], err: self.output[1]}
@@ -292,8 +292,8 @@ class Watch:
         self.main = os.pidfd_open(self.pid)
         self.poll.register(self.main, select.POLLIN)
         self.poll.register(CHANNEL, 0)  # a hang-up is always told
-        if gate is not None and gate.open(self.pid):
-            self.tracer = gate.tracer(self.pid, (out, err), self.written)
+        if gate is not None:
+            self.tracer = gate.open(self.pid, (out, err), self.written)
 
     def gate(self) -> "Gate | None":
         """Where the command waits until it is traced, if it is to be."""
@@ -477,14 +477,9 @@ class Watch:
             self.seen["disk_exceeded"] = 1
 
 
-def become(
-    job: dict[str, object],
-    limit: dict[str, int],
-    program: object,
-    descriptors: tuple[int, ...],
-    gate: "Gate | None",
-) -> None:
+def become(job: dict[str, object], program: object, descriptors: tuple[int, ...], gate: "Gate | None") -> None:
     """In the child: its descriptors, the limits of the kernel, and the command or program. Never returns."""
+    limit: dict[str, int] = job["limits"]  # type: ignore[assignment]
     try:
         if gate is not None:
             gate.wait()

@@ -121,7 +121,6 @@ def job_parts(
     `cpu` is given for executions that are joined: the processor that both run on. With a `child_filter` the command is
     traced, if the kernel allows it.
     """
-    limits = execution.limits
     job = marshal.dumps(
         {
             "argv": [os.fsencode(argument) for argument in execution.argv],
@@ -131,12 +130,9 @@ def job_parts(
             "files": [(entry.path, entry.mode, entry.size, entry.target) for entry in copied],
             "stdin": len(execution.stdin),
             "artifacts": list(execution.artifacts),
-            "file_bytes": limits.file_bytes,
-            "disk_bytes": limits.disk_bytes,
-            "limits": {name: getattr(limits, name) for name in ExecutionLimits.__slots__},
+            "limits": {name: getattr(execution.limits, name) for name in ExecutionLimits.__slots__},
             "program": execution.program is not None,
             "filter": child_filter,
-            "joined": cpu is not None,
             "tell": execution.hear is not None,
             "cpu": cpu,
         }

@@ -21,14 +21,11 @@ SPARE_SLOTS: Final = 2  # for the self-test's canary, and for a box that has rep
 class UnavailableSandbox:
     """A `Sandbox` that starts nothing."""
 
+    description = "none"
+
     def __init__(self, reason: str, clock: Clock) -> None:
         self._reason = reason
         self._clock = clock
-
-    @property
-    def description(self) -> str:
-        """See `Sandbox`."""
-        return "none"
 
     async def run(self, execution: Execution) -> ExecutionReport:  # noqa: ARG002
         """Always `refused`."""

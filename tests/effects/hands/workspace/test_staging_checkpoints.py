@@ -151,7 +151,7 @@ async def test_content_is_kept_only_while_a_checkpoint_needs_it(workspace: Works
     await write(workspace, "a", "2")
     await write(workspace, "a", "3")
     assert [path.read_text() for path in kept.iterdir()] == ["1"]
-    workspace._checkpoints.spend("c")
+    workspace.checkpoints.spend("c")
     assert list(kept.iterdir()) == []
     assert await workspace.restore("c") == ()
 
@@ -236,12 +236,12 @@ async def test_a_checkpoint_names_what_differs_from_the_last_whole_one(tmp_path:
     await workspace.checkpoint("second")
     wanted = workspace._now().entries
     assert sum(path.stat().st_size for path in notes.glob("*.json")) - whole < whole / 20
-    workspace._checkpoints.spend("whole")
+    workspace.checkpoints.spend("whole")
     workspace.close()
     workspace = Workspace(tmp_path / "workspace", tmp_path / "stages")
     (folder / "f7").write_text("gone")
     (folder / "f8").write_text("back")
-    assert workspace.remembered("second") == wanted
+    assert workspace.checkpoints.find("second") == wanted
     assert len(wanted) == 199
     workspace.close()
     for path in notes.glob("*.spent"):

@@ -61,10 +61,6 @@ class EditStep:
     after: PathEntry | None
     marks: FileMarks | None = None
 
-    def inverse(self, marks: FileMarks | None) -> "EditStep":
-        """The step back, to a file with these."""
-        return EditStep(path=self.path, before=self.after, after=self.before, marks=marks)
-
     def to_json(self) -> JsonObject:
         """The form kept in facts."""
         return {
@@ -116,7 +112,9 @@ def conflicts(steps: Iterable[EditStep], found: Mapping[str, PathEntry | None]) 
 
 def inverted(steps: Iterable[EditStep], marks: Marks) -> tuple[EditStep, ...]:
     """The steps back; `marks` are those that the files had."""
-    return tuple(step.inverse(marks.get(step.path)) for step in steps)
+    return tuple(
+        EditStep(path=step.path, before=step.after, after=step.before, marks=marks.get(step.path)) for step in steps
+    )
 
 
 def with_content(step: EditStep, digest: str, size_bytes: int) -> EditStep:

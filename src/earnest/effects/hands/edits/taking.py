@@ -142,7 +142,11 @@ class _Taking:
 
     def _take(self, entry: "os.DirEntry[str]", source: int, target: Path, path: str, depth: int) -> None:
         if entry.is_symlink():
-            self._link(os.readlink(entry.name, dir_fd=source), target, path)
+            leads_to = os.readlink(entry.name, dir_fd=source)
+            if stays_inside(path, leads_to):
+                target.symlink_to(leads_to)
+            else:
+                self.left_out.append(f"{path}: a link that may lead outside")
         elif entry.is_dir(follow_symlinks=False):
             if entry.name == GIT:
                 self.left_out.append(f"{path}: the history of another project")
@@ -151,12 +155,6 @@ class _Taking:
                 self.folder(inner, target, path + "/", depth + 1)
         else:
             self.left_out.append(f"{path}: neither a regular file, a folder nor a link")
-
-    def _link(self, leads_to: str, target: Path, path: str) -> None:
-        if stays_inside(path, leads_to):
-            target.symlink_to(leads_to)
-        else:
-            self.left_out.append(f"{path}: a link that may lead outside")
 
     def _file(self, name: str, source: int, folder: int, path: str) -> None:
         with opened(name, FILE_FLAGS, source) as descriptor:

@@ -78,11 +78,6 @@ class BubblewrapSandbox:
         self._tested = tested
         self._pool.zygotes_hold = tested.green and any(map(is_by_zygote, tested.probes))
 
-    @property
-    def ready(self) -> int:
-        """How many boxes stand ready, of the kind of which there are fewest."""
-        return self._pool.fewest
-
     async def run(self, execution: Execution) -> ExecutionReport:
         """See `Sandbox`."""
         tested = self._tested or await self.self_test(SELF_TEST_VALID_MS)
@@ -255,13 +250,13 @@ class BubblewrapSandbox:
 
     def _refill(self) -> None:
         """After a quiet moment, so that making boxes ready does not slow down those that run."""
-        if self.ready < self._settings.pool and (self._refilling is None or self._refilling.done()):
+        if self._pool.fewest < self._settings.pool and (self._refilling is None or self._refilling.done()):
             self._refilling = asyncio.ensure_future(self._refill_when_quiet())
 
     async def _refill_when_quiet(self) -> None:
-        while self.ready < self._settings.pool:
+        while self._pool.fewest < self._settings.pool:
             await self._clock.sleep_ms(REFILL_QUIET_MS)
-            if self._busy or self.ready >= self._settings.pool:  # a zygote may have added one meanwhile
+            if self._busy or self._pool.fewest >= self._settings.pool:  # a zygote may have added one meanwhile
                 continue
             try:
                 await self._pool.add()

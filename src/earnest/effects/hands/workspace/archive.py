@@ -9,9 +9,9 @@ import gzip
 import lzma
 import os
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, Any, Final
 
 from earnest.effects.hands.workspace.members import ArchiveMember, Metered, refused
 from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits, created, folded, take_snapshot
@@ -19,9 +19,11 @@ from earnest.effects.hands.workspace.tar_members import is_tar, tar_members
 from earnest.effects.hands.workspace.zip_members import is_zip, zip_members
 
 _HEAD_BYTES: Final = 512
-_GZIP: Final = b"\x1f\x8b"
-_BZIP2: Final = b"BZh"
-_XZ: Final = b"\xfd7zXZ\x00"
+_PACKED: Final[dict[bytes, Callable[[IO[bytes]], Any]]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
 _ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
 
 
@@ -61,12 +63,9 @@ def _members(file: IO[bytes], limits: SnapshotLimits) -> Iterator[ArchiveMember]
         raise refused("it is packed with Zstandard: use gzip, bzip2, xz or zip")
     if is_tar(head):
         return tar_members(Metered(file, file, limits.size_bytes))
-    if head.startswith(_GZIP):
-        return tar_members(Metered(cast("IO[bytes]", gzip.GzipFile(fileobj=file)), file, limits.size_bytes))
-    if head.startswith(_BZIP2):
-        return tar_members(Metered(cast("IO[bytes]", bz2.BZ2File(file)), file, limits.size_bytes))
-    if head.startswith(_XZ):
-        return tar_members(Metered(cast("IO[bytes]", lzma.LZMAFile(file)), file, limits.size_bytes))
+    for magic, unpacked in _PACKED.items():
+        if head.startswith(magic):
+            return tar_members(Metered(unpacked(file), file, limits.size_bytes))
     raise refused("it is neither a folder nor a tar or zip archive")
 
 

@@ -170,21 +170,14 @@ def _name(entry: PathEntry) -> str:
 class Since:
     """What differs between a workspace at rest and one of its checkpoints, read without touching either.
 
-    `before` is what the checkpoint remembers, `changes` what is otherwise now, in order of path.
+    `before` is what the checkpoint remembers, `changes` what is otherwise now, in order of path. The present content
+    lies in the `folder`, what has left it among what `checkpoints` keep.
     """
 
     before: Manifest
     changes: tuple[Change, ...]
     folder: Path
     checkpoints: Checkpoints
-
-    def now(self, path: str) -> Path:
-        """Where the present content of a path lies."""
-        return self.folder / path
-
-    def former(self, entry: PathEntry) -> Path:
-        """Where content lies that has left the workspace."""
-        return self.checkpoints.kept(entry)
 
 
 def changes_since(folder: Path, stages: Path, label: str, limits: TreeLimits, reserved: Collection[str] = ()) -> Since:

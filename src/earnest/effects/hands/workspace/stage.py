@@ -5,6 +5,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from earnest.effects.hands.workspace.changes import FOLDER, Change, PathEntry, difference
@@ -32,11 +33,6 @@ class Stage:
     lowers: tuple[Path, ...] = ()
     since: int = 0
 
-    @property
-    def base(self) -> Mapping[str, PathEntry]:
-        """What it was made from."""
-        return self.below.entries
-
     async def changes(self) -> tuple[Change, ...]:
         """What differs from the base now, in order of path; to be asked when everything that writes has ended.
 
@@ -45,17 +41,12 @@ class Stage:
         return await asyncio.to_thread(self._changes)
 
     def _changes(self) -> tuple[Change, ...]:
+        read, before = partial(entry_of, self.upper), self.below.entries
         if self.lowers:
-            return changes_in(self.upper, self.below, self.limits, self.reserved, self._entry)
+            return changes_in(self.upper, self.below, self.limits, self.reserved, read)
         tree = walk(self.upper, self.limits, self.reserved)
-        after = {
-            path: self.base[path] if self.made.get(path) == node else self._entry(path, node)
-            for path, node in tree.items()
-        }
-        return difference(self.base, after)
-
-    def _entry(self, path: str, node: FileNode) -> PathEntry:
-        return entry_of(self.upper, path, node)
+        after = {path: before[path] if self.made.get(path) == node else read(path, node) for path, node in tree.items()}
+        return difference(before, after)
 
 
 def entry_of(root: Path, path: str, node: FileNode) -> PathEntry:

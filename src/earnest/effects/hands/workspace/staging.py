@@ -17,8 +17,6 @@ from typing import Final
 
 from earnest.effects.hands.workspace.changes import (
     Change,
-    Manifest,
-    PathEntry,
     conflicting,
     difference,
     limited_to,
@@ -47,7 +45,8 @@ class Workspace:
     `stages` is a folder on the same file system, outside of `folder`, that belongs to this workspace alone. `reserved`
     are paths at which something else is mounted for tools: they are no part of the content. `lays` is asked once, when
     the content is large, why in this folder nothing can be laid over another; without it, stages are always copies.
-    Hold `turn` from `conflicts` until `commit` has returned, so that no other commit comes between.
+    Hold `turn` from `conflicts` until `commit` has returned, so that no other commit comes between. Others only read
+    its `checkpoints`.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class Workspace:
             raise Refused("stages_elsewhere", f"{stages} is not on the file system of {folder}")
         if self._stages.is_relative_to(self.folder):
             raise Refused("stages_elsewhere", f"{stages} lies inside {folder}")
-        self._checkpoints = Checkpoints(stages.resolve() / "checkpoints")
+        self.checkpoints = Checkpoints(stages.resolve() / "checkpoints")
         self._mover = Mover(self.folder, keep=self._keep)
         self._lays = lays
         self.copies_because: str | None = None  # of a large workspace: empty if they are layers
@@ -118,7 +117,7 @@ class Workspace:
         """Those of the stage's changed paths that the workspace changed, too, since the stage was made."""
         with self._alone:
             if not self._is_laid or stage.since < 0:
-                return conflicting(changes, difference(stage.base, self._now().entries))
+                return conflicting(changes, difference(stage.below.entries, self._now().entries))
             moved = {change.path for _, waiting in self._waiting for change in waiting}
             strange = (self._known.strange(change.path) for change in changes if change.path not in moved)
             return conflicting(changes, [*chain(*self._commits[stage.since :]), *filter(None, strange)])
@@ -157,18 +156,6 @@ class Workspace:
         await self._mounts.leave(stage_id)
         await self._merge()
 
-    def is_new(self, label: str) -> bool:
-        """True if there never was a checkpoint of this label."""
-        return self._checkpoints.is_new(label)
-
-    def remembered(self, label: str) -> Manifest:
-        """What a checkpoint remembers, by path; nothing under a label that is spent or was never taken."""
-        return self._checkpoints.find(label) or {}
-
-    def former(self, entry: PathEntry) -> Path:
-        """Where content lies that a checkpoint remembers and that has left the folder."""
-        return self._checkpoints.kept(entry)
-
     async def checkpoint(self, label: str, seen: Seen | None = None) -> None:
         """Remember the content, of which `seen` need not be read. A label that was used before is left as it is."""
         await asyncio.to_thread(self._checkpoint, label, seen or {})
@@ -187,7 +174,7 @@ class Workspace:
         """Have the stage outlive this process: it may hold the only trace of an effect outside."""
         base = self._base_of(stage.id)
         half = base.with_suffix(".half")
-        half.write_bytes(canonical_bytes(manifest_to_json(stage.base)))
+        half.write_bytes(canonical_bytes(manifest_to_json(stage.below.entries)))
         half.replace(base)
 
     async def kept(self, stage_id: str) -> Stage | None:
@@ -358,21 +345,21 @@ class Workspace:
 
     def _keep(self, path: str) -> None:
         """What stands at `path` is about to leave: keep it if a checkpoint needs it."""
-        if self._checkpoints.empty:
+        if self.checkpoints.empty:
             return
         entry = self._known.entry(path)
-        if self._checkpoints.needs(entry):
-            self._checkpoints.keep(self.folder / path, entry)
+        if self.checkpoints.needs(entry):
+            self.checkpoints.keep(self.folder / path, entry)
 
     def _checkpoint(self, label: str, seen: Seen) -> None:
         with self._alone:
             self._known.learn(seen)
-            if self._checkpoints.is_new(label):
-                self._checkpoints.add(label, self._now().entries)
+            if self.checkpoints.is_new(label):
+                self.checkpoints.add(label, self._now().entries)
 
     def _restore(self, label: str, within: Collection[str] | None) -> tuple[Change, ...]:
         with self._alone:
-            wanted = self._checkpoints.find(label)
+            wanted = self.checkpoints.find(label)
             if wanted is None:
                 return ()
             changes = difference(self._known.read().entries, wanted)
@@ -380,9 +367,9 @@ class Workspace:
                 changes = limited_to(frozenset(within), changes)
             stage_id = _RESTORE + label
             self._drop(stage_id)
-            self._checkpoints.bring_back(self._stages / file_name_of(stage_id) / UPPER, wanted, changes)
+            self.checkpoints.bring_back(self._stages / file_name_of(stage_id) / UPPER, wanted, changes)
             self._move_in(stage_id, changes)
-            self._checkpoints.spend(label)
+            self.checkpoints.spend(label)
             return changes
 
 

@@ -99,7 +99,8 @@ class _Walker:
             self._check_name(path)
             node = _node(entry, path, folder, gone=self._gone)
             self.tree[path] = node
-            self._count(node)
+            self._size_bytes += node.size_bytes
+            check_size(len(self.tree), self._size_bytes, self._limits)
             if node.kind is EntryKind.FOLDER:
                 with opened(entry.name, FOLDER_FLAGS, folder, regains=True) as inner:
                     self.enter(inner, path + "/", depth + 1)
@@ -111,10 +112,6 @@ class _Walker:
             raise Refused("workspace_name", f"{os.fsencode(path)!r}: the name is not UTF-8") from error
         if size_bytes > self._limits.path_bytes:
             raise Refused("workspace_name", f"{path[:80]}…: the path is over {self._limits.path_bytes} bytes")
-
-    def _count(self, node: FileNode) -> None:
-        self._size_bytes += node.size_bytes
-        check_size(len(self.tree), self._size_bytes, self._limits)
 
 
 def check_size(entries: int, size_bytes: int, limits: TreeLimits) -> None:

@@ -108,16 +108,8 @@ def arguments(host: Host, shape: Shape, staged: Callable[[Path], str]) -> tuple[
     options += _hidden(shape.masks)
     for name in ("python", "python3"):
         options += ["--symlink", str(host.interpreter), f"{TOOLS}/{name}"]
-    options += [
-        *_file(PROGRAM_FD, PROGRAM),
-        *_file(TRACING_FD, TRACING),
-        "--remount-ro",
-        "/dev",
-        "--remount-ro",
-        "/",
-        "--chdir",
-        "/",
-    ]
+    options += [*_file(PROGRAM_FD, PROGRAM), *_file(TRACING_FD, TRACING)]
+    options += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
     return (*options, "--", str(host.interpreter), "-I", "-S", PROGRAM)
 
 

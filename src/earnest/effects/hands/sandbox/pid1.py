@@ -485,7 +485,7 @@ def become(job: dict[str, object], program: object, descriptors: tuple[int, ...]
             hard = resource.getrlimit(name)[1]
             bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(name, (bound, bound))
-        os.chdir(job["cwd"])  # type: ignore[arg-type]
+        os.chdir("/work")
         argv: list[bytes] = job["argv"]  # type: ignore[assignment]
         if program is not None:
             dumpable(1)

@@ -27,10 +27,8 @@ from earnest.effects.hands.sandbox.api import (
 from earnest.effects.hands.sandbox.attack import is_by_zygote
 from earnest.effects.hands.sandbox.bubblewrap import Shape
 from earnest.effects.hands.sandbox.host import Host
-from earnest.effects.hands.sandbox.joining import Join, Pipe
 from earnest.effects.hands.sandbox.kept import KeptTest
 from earnest.effects.hands.sandbox.launcher import Box, Launcher
-from earnest.effects.hands.sandbox.pid1 import TOLD_BYTES_MAX
 from earnest.effects.hands.sandbox.pool import PLAIN, Pool
 from earnest.effects.hands.sandbox.seccomp import child_filter_bytes
 from earnest.foundation.errors import EarnestError, Refused, Unavailable
@@ -133,16 +131,16 @@ class BubblewrapSandbox:
         """Both at once. When one of them cannot be run, the other is ended."""
         cpu = next(self._next_cpu)
         with contextlib.ExitStack() as stack:
-            there, back = Pipe(stack), Pipe(stack)
+            there, back = wire.Pipe(stack), wire.Pipe(stack)
             try:
                 async with asyncio.TaskGroup() as group:
-                    mine = group.create_task(self._execute(execution, Join(cpu=cpu, reads=back, writes=there)))
-                    theirs = group.create_task(self._execute(other, Join(cpu=cpu, reads=there, writes=back)))
+                    mine = group.create_task(self._execute(execution, wire.Join(cpu=cpu, reads=back, writes=there)))
+                    theirs = group.create_task(self._execute(other, wire.Join(cpu=cpu, reads=there, writes=back)))
             except ExceptionGroup as errors:
                 raise errors.exceptions[0] from None
         return replace(mine.result(), joined=theirs.result())
 
-    async def _execute(self, execution: Execution, join: Join | None = None) -> ExecutionReport:
+    async def _execute(self, execution: Execution, join: wire.Join | None = None) -> ExecutionReport:
         checked = await self._laid(_checked(execution))
         copied: tuple[wire.WorkEntry, ...] = ()
         if checked.profile is Profile.VERIFY and not isinstance(checked.work, Layers):
@@ -212,33 +210,23 @@ class BubblewrapSandbox:
         return replace(shape, disk_bytes=disk_bytes, inodes=tuple(m.source.stat().st_ino for m in shape.mounts))
 
     async def _converse(
-        self, box: Box, execution: Execution, copied: tuple[wire.WorkEntry, ...], join: Join | None
+        self, box: Box, execution: Execution, copied: tuple[wire.WorkEntry, ...], join: wire.Join | None
     ) -> ExecutionReport:
         loop = asyncio.get_running_loop()
         base = {"PATH": bubblewrap.search_path(self._host), "HOME": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
+        environment = base | dict(execution.environment)
         cpu = join.cpu if join else None
         traced = child_filter_bytes(self._host.machine) if execution.profile is Profile.WORK else b""
         # A pid 1 that cannot take the work says so and ends before it has read everything: then its report is there.
         with (
             contextlib.suppress(BrokenPipeError, ConnectionResetError),
-            contextlib.closing(
-                wire.job_parts(execution, copied, base | dict(execution.environment), cpu, traced)
-            ) as parts,
+            contextlib.closing(wire.job_parts(execution, copied, environment, cpu, traced)) as parts,
         ):
             for part in parts:
                 await loop.sock_sendall(box.channel, part)
         if join is not None:
             await join.send(box.channel)
-        reader = _Reader(box)
-        told = [0, 0]
-        numbers = wire.read_numbers(await _heard(reader, execution, told), execution)
-        blobs = [await reader.exactly(max(size, 0)) for size in numbers.sizes]
-        if execution.hear is not None:
-            for stream in (1, 2):
-                rest = blobs[stream - 1][told[stream - 1] :]
-                if newest := rest[-TOLD_BYTES_MAX:]:  # the end of what came after the last that was told is enough
-                    execution.hear(stream, newest, len(rest) - len(newest))
-        return wire.report(execution, numbers, blobs, self.description)
+        return await wire.received(box.channel, execution, self.description)
 
     def _refusal(self, reason: str) -> ExecutionReport:
         return ExecutionReport(status=ExecutionStatus.REFUSED, reason=reason, sandbox=self.description)
@@ -264,49 +252,6 @@ class BubblewrapSandbox:
                 return  # the next execution starts its own and says what is wrong
 
 
-class _Reader:
-    """What comes through a box's channel, in lines and counted bytes."""
-
-    def __init__(self, box: Box) -> None:
-        self._channel = box.channel
-        self._rest = b""
-
-    async def line(self) -> bytes:
-        """Up to the next line feed. Raises `EOFError`, or `ValueError` for a line of more than 64 KiB."""
-        while b"\n" not in self._rest:
-            if len(self._rest) > wire.LINE_BYTES_MAX:
-                raise ValueError("a line too long")
-            self._rest += await self._some()
-        line, _, self._rest = self._rest.partition(b"\n")
-        return line
-
-    async def exactly(self, size: int) -> bytes:
-        """So many bytes. Raises `EOFError`."""
-        parts = [self._rest[:size]]
-        self._rest = self._rest[size:]
-        missing = size - len(parts[0])
-        while missing:
-            part = await self._some(min(missing, wire.CHUNK_BYTES))
-            parts.append(part)
-            missing -= len(part)
-        return b"".join(parts)
-
-    async def _some(self, size: int = wire.CHUNK_BYTES) -> bytes:
-        part = await asyncio.get_running_loop().sock_recv(self._channel, size)
-        if not part:
-            raise EOFError
-        return part
-
-
-async def _heard(reader: _Reader, execution: Execution, told: list[int]) -> bytes:
-    """The first line of the report, once what was put out before it has been `told`."""
-    while (line := await reader.line()).startswith(wire.TOLD) and execution.hear is not None:
-        stream, left_out, size = wire.read_told(line)
-        told[stream - 1] += left_out + size
-        execution.hear(stream, await reader.exactly(size), left_out)
-    return line
-
-
 def _checked(execution: Execution) -> Execution:
     """The execution with its paths in normal form. Raises `Refused` for what does not make sense."""
     if not execution.argv or any("\0" in argument for argument in execution.argv):
@@ -320,8 +265,7 @@ def _checked(execution: Execution) -> Execution:
         raise Refused("sandbox_artifacts", f"more than {wire.ARTIFACTS_MAX} artifacts")
     artifacts = tuple(dict.fromkeys(wire.relative_path(path) for path in execution.artifacts))
     mounts = tuple(_resolved(mount) for mount in execution.mounts)
-    cwd = str(Path(WORK_DIR) / execution.cwd)
-    return replace(execution, artifacts=artifacts, mounts=mounts, cwd=cwd)
+    return replace(execution, artifacts=artifacts, mounts=mounts)
 
 
 def _resolved(mount: Mount) -> Mount:

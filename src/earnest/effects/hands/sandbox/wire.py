@@ -1,7 +1,13 @@
-"""The bytes of a job for pid 1, and the meaning of its report. (The other end is `pid1.py`.)"""
+"""What goes over the channel of a box: a job, the pipes that join it to another, a report.
 
+At its other end is `pid1.py`.
+"""
+
+import asyncio
+import contextlib
 import marshal
 import os
+import socket
 import stat
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -125,7 +131,6 @@ def job_parts(
         {
             "argv": [os.fsencode(argument) for argument in execution.argv],
             "environment": dict(environment),
-            "cwd": execution.cwd,
             "folder": _measured(execution),
             "files": [(entry.path, entry.mode, entry.size, entry.target) for entry in copied],
             "stdin": len(execution.stdin),
@@ -184,6 +189,97 @@ def _file_parts(path: Path, size: int) -> Iterator[bytes]:
             yield part
 
 
+class Pipe:
+    """A pipe. Our copies of its ends are closed when they were handed over, at the latest with `stack`."""
+
+    def __init__(self, stack: contextlib.ExitStack) -> None:
+        reading, writing = os.pipe()
+        self.reading = stack.enter_context(os.fdopen(reading, "rb", buffering=0))
+        self.writing = stack.enter_context(os.fdopen(writing, "wb", buffering=0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """What one of two joined executions is given: a processor, what it reads and what it writes."""
+
+    cpu: int
+    reads: Pipe
+    writes: Pipe
+
+    async def send(self, channel: socket.socket) -> None:
+        """Hand its two ends over and close ours, so that each side sees when the other is gone."""
+        ends = (self.reads.reading, self.writes.writing)
+        while True:
+            try:
+                socket.send_fds(channel, [b"="], [end.fileno() for end in ends])
+                break
+            except BlockingIOError:
+                await _room(channel)
+        for end in ends:
+            end.close()
+
+
+async def _room(channel: socket.socket) -> None:
+    """Until the channel takes more."""
+    loop, room = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_writer(channel, room.set)
+    try:
+        await room.wait()
+    finally:
+        loop.remove_writer(channel)
+
+
+class _Reader:
+    """What comes through a box's channel, in lines and counted bytes."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._rest = b""
+
+    async def line(self) -> bytes:
+        """Up to the next line feed. Raises `EOFError`, or `ValueError` for a line of more than 64 KiB."""
+        while b"\n" not in self._rest:
+            if len(self._rest) > LINE_BYTES_MAX:
+                raise ValueError("a line too long")
+            self._rest += await self._some()
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    async def exactly(self, size: int) -> bytes:
+        """So many bytes. Raises `EOFError`."""
+        parts = [self._rest[:size]]
+        self._rest = self._rest[size:]
+        missing = size - len(parts[0])
+        while missing:
+            part = await self._some(min(missing, CHUNK_BYTES))
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
+
+    async def _some(self, size: int = CHUNK_BYTES) -> bytes:
+        part = await asyncio.get_running_loop().sock_recv(self._channel, size)
+        if not part:
+            raise EOFError
+        return part
+
+
+async def received(channel: socket.socket, execution: Execution, sandbox: str) -> ExecutionReport:
+    """The report, once what was put out before it has been told. Raises `EOFError`, `ValueError`, `OSError`."""
+    reader, told = _Reader(channel), [0, 0]
+    while (line := await reader.line()).startswith(TOLD) and execution.hear is not None:
+        stream, left_out, size = _told(line)
+        told[stream - 1] += left_out + size
+        execution.hear(stream, await reader.exactly(size), left_out)
+    numbers = read_numbers(line, execution)
+    blobs = [await reader.exactly(max(size, 0)) for size in numbers.sizes]
+    if execution.hear is not None:
+        for stream in (1, 2):
+            rest = blobs[stream - 1][told[stream - 1] :]
+            if newest := rest[-TOLD_BYTES_MAX:]:  # the end of what came after the last that was told is enough
+                execution.hear(stream, newest, len(rest) - len(newest))
+    return report(execution, numbers, blobs, sandbox)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbers:
     """The first line of a report: how much follows, and what was measured."""
@@ -193,7 +289,7 @@ class Numbers:
     """Of stdout, stderr, the problem, the processes, then each artifact; -1 for an artifact that is not acceptable."""
 
 
-def read_told(line: bytes) -> tuple[int, int, int]:
+def _told(line: bytes) -> tuple[int, int, int]:
     """Of what a command put out meanwhile: on 1 or 2, how much is left out, how much follows. Raises `ValueError`."""
     stream, left_out, size = map(int, line.removeprefix(TOLD).split())
     if stream not in {1, 2} or left_out < 0 or not 0 < size <= TOLD_BYTES_MAX:

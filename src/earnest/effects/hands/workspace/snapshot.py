@@ -70,50 +70,21 @@ class Snapshot:
         return next((entry for entry in self.entries if entry.path == path), None)
 
 
-def take_snapshot(folder: Path, destination: Path, limits: SnapshotLimits | None = None) -> Snapshot:
+def take_snapshot(
+    folder: Path, destination: Path | None, limits: SnapshotLimits | None = None, seen: Seen | None = None
+) -> Snapshot:
     """Copy the regular files of `folder` into `destination`, which must not exist yet, and say what they are.
+
+    Without one nothing is copied: the folder is one that nobody else can reach. What was `seen` before, and is the same
+    file still, is not read again.
 
     Empty folders are no content. Files are opened through descriptors of their folders and never through a link, so
     what is swapped while we read cannot lead outside. Raises `Refused("snapshot_refused")` naming every path that is
     no plain file, has a second name on disk, has an unusable name, or has the name of another after NFKC and case
     folding; a passed limit ends the reading at once.
     """
-    destination.mkdir(mode=0o700, parents=True)
-    return _snapshot(folder, limits, destination)
-
-
-def snapshot_in_place(folder: Path, limits: SnapshotLimits | None = None, seen: Seen | None = None) -> Snapshot:
-    """What a folder holds that nobody else can reach: nothing is copied. Raises as `take_snapshot` does.
-
-    What was `seen` before, and is the same file still, is not read again.
-    """
-    return _snapshot(folder, limits, None, seen)
-
-
-def is_intact(snapshot: Snapshot, limits: SnapshotLimits | None = None) -> bool:
-    """True if the copy still holds exactly what was taken in, and nothing else."""
-    try:
-        return _snapshot(snapshot.folder, limits, None, snapshot.seen).digest == snapshot.digest
-    except (Refused, OSError):
-        return False
-
-
-def listing_digest(entries: tuple[SnapshotEntry, ...], links: Sequence[tuple[str, str]] = ()) -> str:
-    """The digest of the canonical listing: path, size, digest and executable bit of each file, and where links lead."""
-    files = entries_to_json(entries)
-    leading: list[JsonValue] = [[path, target] for path, target in sorted(links)]
-    return digest_of([files, leading] if leading else files)
-
-
-def entries_to_json(entries: Sequence[SnapshotEntry]) -> JsonValue:
-    """A listing as it is kept and digested: path, size, digest and executable bit of each file."""
-    return [[entry.path, entry.size_bytes, entry.digest, entry.mode_executable] for entry in entries]
-
-
-def _snapshot(
-    folder: Path, limits: SnapshotLimits | None, destination: Path | None, seen: Seen | None = None
-) -> Snapshot:
-    """Everything in `folder`, in order of path, copied to `destination` if there is one."""
+    if destination is not None:
+        destination.mkdir(mode=0o700, parents=True)
     intake = _Intake(limits or SnapshotLimits(), destination, seen or {})
     with ExitStack() as stack:
         try:
@@ -131,6 +102,26 @@ def _snapshot(
         seen=seen or {},
         links=dict(intake.links),
     )
+
+
+def is_intact(snapshot: Snapshot, limits: SnapshotLimits | None = None) -> bool:
+    """True if the copy still holds exactly what was taken in, and nothing else."""
+    try:
+        return take_snapshot(snapshot.folder, None, limits, snapshot.seen).digest == snapshot.digest
+    except (Refused, OSError):
+        return False
+
+
+def listing_digest(entries: tuple[SnapshotEntry, ...], links: Sequence[tuple[str, str]] = ()) -> str:
+    """The digest of the canonical listing: path, size, digest and executable bit of each file, and where links lead."""
+    files = entries_to_json(entries)
+    leading: list[JsonValue] = [[path, target] for path, target in sorted(links)]
+    return digest_of([files, leading] if leading else files)
+
+
+def entries_to_json(entries: Sequence[SnapshotEntry]) -> JsonValue:
+    """A listing as it is kept and digested: path, size, digest and executable bit of each file."""
+    return [[entry.path, entry.size_bytes, entry.digest, entry.mode_executable] for entry in entries]
 
 
 def _refusal(problems: list[str]) -> Refused:

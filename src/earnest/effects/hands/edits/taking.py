@@ -168,42 +168,43 @@ def _is_executable(status: os.stat_result) -> bool:
     return bool(status.st_mode & stat.S_IXUSR)
 
 
-QUIET_GIT: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*")
+_QUIET: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*")
 """A project's own settings are a stranger's words: nothing that git could be told to start by them is started."""
 
 
-def git_environment() -> dict[str, str]:
-    """This process's, and no lock is taken for a look."""
-    return {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+def ask_git(folder: Path, words: Sequence[str], timeout_s: int) -> "subprocess.CompletedProcess[bytes] | None":
+    """What it answers there, without a lock taken for a look; None without git. Raises `TimeoutExpired`."""
+    git = shutil.which("git")
+    if git is None:
+        return None
+    return subprocess.run(  # noqa: S603 - no shell; the words are ours, or stand behind `--`
+        [git, *_QUIET, "-C", str(folder), *words],
+        capture_output=True,
+        timeout=timeout_s,
+        check=False,
+        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
+        stdin=subprocess.DEVNULL,
+    )
 
 
 def _large_ignored(source: Path) -> frozenset[str]:
     """What `.gitignore` excludes, as the paths that git names, if it is over `IGNORED_BYTES_MAX` in all."""
-    git = shutil.which("git")
-    if git is None:
-        return frozenset()
     listing = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
-    done = subprocess.run(  # noqa: S603 - no shell, no word of a stranger
-        [git, *QUIET_GIT, "-C", str(source), *listing],
-        capture_output=True,
-        timeout=_GIT_S,
-        check=False,
-        env=git_environment(),
-        stdin=subprocess.DEVNULL,
-    )
-    paths = [os.fsdecode(path).rstrip("/") for path in done.stdout.split(b"\0") if path]
+    done = ask_git(source, listing, _GIT_S)
+    paths = [os.fsdecode(path).rstrip("/") for path in done.stdout.split(b"\0") if path] if done else []
     size_bytes = 0
     for path in paths:
-        for one in _sizes(source / path):
-            size_bytes += one
+        for one in statuses(source / path):
+            size_bytes += one.st_size
             if size_bytes > IGNORED_BYTES_MAX:
                 return frozenset(paths)
     return frozenset()
 
 
-def _sizes(path: Path) -> Iterator[int]:
+def statuses(path: Path) -> Iterator[os.stat_result]:
+    """Of all files below a folder, or of what else is there."""
     if path.is_dir() and not path.is_symlink():
         for folder, _, names in os.walk(path):
-            yield from (os.lstat(os.path.join(folder, name)).st_size for name in names)  # noqa: PTH118 - many of them
+            yield from (os.lstat(os.path.join(folder, name)) for name in names)  # noqa: PTH118 - many of them
     elif os.path.lexists(path):
-        yield path.lstat().st_size
+        yield path.lstat()

@@ -78,12 +78,9 @@ class Launcher:
         self.secret = secrets.token_hex(16)
         """Stands in the forker's environment; the self-test looks for it from inside."""
         self._versions: dict[str, str] = {}
-        self.call_filter = b""
-
-    @property
-    def mode(self) -> str:
+        self.mode = ("uid per slot" if self._root else "user") + ", limits by peaks"
         """How uids are chosen and limits are kept: part of the sandbox's description."""
-        return ("uid per slot" if self._root else "user") + ", limits by peaks"
+        self.call_filter = b""
 
     async def open(self) -> None:
         """Start the forker. Raises `Unavailable` with the reason, `Refused` for an unknown architecture."""

@@ -79,13 +79,14 @@ def manifest_from_json(value: JsonValue) -> Manifest:
 def difference(before: Manifest, after: Manifest) -> tuple[Change, ...]:
     """What leads from `before` to `after`, in order of path."""
     return tuple(
-        _change(path, before.get(path), after.get(path))
+        change_of(path, before.get(path), after.get(path))
         for path in sorted(before.keys() | after.keys())
         if before.get(path) != after.get(path)
     )
 
 
-def _change(path: str, before: PathEntry | None, entry: PathEntry | None) -> Change:
+def change_of(path: str, before: PathEntry | None, entry: PathEntry | None) -> Change:
+    """What leads from the one to the other, which is not the same."""
     if entry is None:
         return Change(path=path, kind=EntryKind.GONE, digest=None)
     return Change(

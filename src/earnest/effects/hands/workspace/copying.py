@@ -39,6 +39,7 @@ def copy_file(
     otherwise give it the time that the original has when that was written just before.
     """
     before = os.fstat(source)
+    has_holes = before.st_blocks * 512 < before.st_size  # which a kernel that copies writes out
     mode = 0o755 if executable else 0o644
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     copy = os.open(target, flags, mode, dir_fd=folder)
@@ -46,7 +47,7 @@ def copy_file(
         is_cloned = before.st_size > 0 and _cloned(source, copy, before.st_dev)
         if read is not None:
             _copied_by_hand(source, None if is_cloned else copy, read, before.st_size)
-        elif before.st_size and not is_cloned and (_has_holes(before) or not _copied_by_kernel(source, copy)):
+        elif before.st_size and not is_cloned and (has_holes or not _copied_by_kernel(source, copy)):
             _copied_by_hand(source, copy)
         os.utime(copy, ns=(before.st_atime_ns, before.st_mtime_ns - 1))
         after = os.fstat(copy)
@@ -56,10 +57,6 @@ def copy_file(
         return after
     finally:
         os.close(copy)
-
-
-def _has_holes(status: os.stat_result) -> bool:
-    return status.st_blocks * 512 < status.st_size  # which a kernel that copies writes out
 
 
 _unshared: Final[set[int]] = set()

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import Change, PathEntry
+from earnest.effects.hands.workspace.changes import Change, PathEntry, change_of
 from earnest.effects.hands.workspace.overlay import Below
 from earnest.effects.hands.workspace.snapshot import Seen
 from earnest.effects.hands.workspace.stage import entry_of
@@ -107,11 +107,7 @@ class KnownContent:
         except (FileNotFoundError, NotADirectoryError):
             found = None
         expected = self.seen().entries.get(path)
-        if found == expected:
-            return None
-        if found is None:
-            return Change(path=path, kind=EntryKind.GONE, digest=None)
-        return Change(path=path, kind=found.kind, digest=found.digest)
+        return None if found == expected else change_of(path, expected, found)
 
 
 def _tick_ns() -> int:

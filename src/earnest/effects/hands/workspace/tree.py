@@ -8,7 +8,7 @@ import os
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
 from pathlib import Path
@@ -74,15 +74,15 @@ def walk(root: Path, limits: TreeLimits, reserved: Collection[str] = (), *, gone
     return walker.tree
 
 
+@dataclass(slots=True, kw_only=True)
 class _Walker:
     """One walk: what was found, and how much of the limits is used."""
 
-    def __init__(self, *, limits: TreeLimits, reserved: frozenset[str], gone: bool) -> None:
-        self.tree: Tree = {}
-        self._gone = gone
-        self._limits = limits
-        self._reserved = reserved
-        self._size_bytes = 0
+    limits: TreeLimits
+    reserved: frozenset[str]
+    gone: bool
+    tree: Tree = field(default_factory=dict)
+    size_bytes: int = 0
 
     def enter(self, folder: int, prefix: str, depth: int) -> None:
         """List the opened folder whose path is `prefix` (empty or ending in `/`), and what is below it."""
@@ -90,17 +90,17 @@ class _Walker:
             os.fchmod(folder, 0o755)  # a command may have taken its owner's own rights, which are given back
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
-        if entries and depth > self._limits.depth:
-            raise Refused("workspace_too_deep", f"{prefix}: deeper than {self._limits.depth} folders")
+        if entries and depth > self.limits.depth:
+            raise Refused("workspace_too_deep", f"{prefix}: deeper than {self.limits.depth} folders")
         for entry in entries:
             path = prefix + entry.name
-            if path in self._reserved:
+            if path in self.reserved:
                 continue
             self._check_name(path)
-            node = _node(entry, path, folder, gone=self._gone)
+            node = _node(entry, path, folder, gone=self.gone)
             self.tree[path] = node
-            self._size_bytes += node.size_bytes
-            check_size(len(self.tree), self._size_bytes, self._limits)
+            self.size_bytes += node.size_bytes
+            check_size(len(self.tree), self.size_bytes, self.limits)
             if node.kind is EntryKind.FOLDER:
                 with opened(entry.name, FOLDER_FLAGS, folder, regains=True) as inner:
                     self.enter(inner, path + "/", depth + 1)
@@ -110,8 +110,8 @@ class _Walker:
             size_bytes = len(path.encode())
         except UnicodeEncodeError as error:
             raise Refused("workspace_name", f"{os.fsencode(path)!r}: the name is not UTF-8") from error
-        if size_bytes > self._limits.path_bytes:
-            raise Refused("workspace_name", f"{path[:80]}…: the path is over {self._limits.path_bytes} bytes")
+        if size_bytes > self.limits.path_bytes:
+            raise Refused("workspace_name", f"{path[:80]}…: the path is over {self.limits.path_bytes} bytes")
 
 
 def check_size(entries: int, size_bytes: int, limits: TreeLimits) -> None:

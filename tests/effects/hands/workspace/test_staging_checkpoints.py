@@ -10,14 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from earnest.effects.hands.workspace.changes import (
-    Change,
-    Manifest,
-    PathEntry,
-    difference,
-    manifest_from_json,
-    manifest_to_json,
-)
+from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry, difference
+from earnest.effects.hands.workspace.checkpoints import manifest_from_json, manifest_to_json
 from earnest.effects.hands.workspace.staging import Workspace
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.errors import Broken

@@ -77,10 +77,7 @@ class Environments:
         return found[0]
 
     def build(self, recipe: Recipe, installer: Sequence[str]) -> Built:
-        """Build it, and keep it, unless somebody else did meanwhile.
-
-        Raises `Unavailable` with the end of what the installer said.
-        """
+        """Build it, and keep it, unless somebody else did. Raises `Unavailable` with the installer's last words."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         place = Path(tempfile.mkdtemp(prefix=_BEGUN, dir=self._folder))
         try:

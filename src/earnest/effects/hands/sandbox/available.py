@@ -40,10 +40,7 @@ class UnavailableSandbox:
 
 
 async def open_sandbox(settings: SandboxSettings, clock: Clock) -> Sandbox:
-    """The first sandbox that starts, not yet tested; one that refuses everything if none does.
-
-    Raises nothing: what is missing is the refusal's reason.
-    """
+    """The first sandbox that starts, not yet tested; one that refuses everything, and says why, if none does."""
     candidates = binaries() if settings.binaries is None else settings.binaries
     if sys.platform != "linux" or not candidates:
         return UnavailableSandbox(f"there is no bubblewrap: {HOW_TO_INSTALL}", clock)

@@ -93,10 +93,7 @@ PRIVATE: Final = (
 
 
 def private_places(home: Path, more: Iterable[Path] = ()) -> tuple[Path, ...]:
-    """What exists of `PRIVATE` below `home`, and of `more`: links followed, outermost only, in order.
-
-    Reads the file system, changes nothing.
-    """
+    """What exists of `PRIVATE` below `home`, and of `more`: links followed, outermost only, in order."""
     places: set[Path] = set()
     there = (Path(place) for place in (f"{home}/{name}" for name in PRIVATE) if os.path.lexists(place))  # most are not
     for place in (*there, *more):

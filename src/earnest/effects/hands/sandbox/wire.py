@@ -1,7 +1,4 @@
-"""What goes over the channel of a box: a job, the pipes that join it to another, a report.
-
-At its other end is `pid1.py`.
-"""
+"""What crosses a box's channel: a job, the pipes that join it to another, a report. (The other end is `pid1.py`.)"""
 
 import asyncio
 import contextlib

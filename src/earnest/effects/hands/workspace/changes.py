@@ -64,18 +64,6 @@ class Change:
         return {name: value for name, value in to_json(self).items() if self.is_same or name != "is_same"}
 
 
-def manifest_to_json(entries: Manifest) -> JsonObject:
-    """The form kept in files."""
-    return {path: entry.to_json() for path, entry in entries.items()}
-
-
-def manifest_from_json(value: JsonValue) -> Manifest:
-    """The inverse of `manifest_to_json`. Raises `Broken` for anything else."""
-    if not isinstance(value, Mapping):
-        raise Broken("not a manifest")
-    return {path: PathEntry.from_json(entry, f"not a manifest: {path}") for path, entry in value.items()}
-
-
 def difference(before: Manifest, after: Manifest) -> tuple[Change, ...]:
     """What leads from `before` to `after`, in order of path."""
     return tuple(

@@ -7,20 +7,13 @@ each path of each checkpoint the content is either still in place or among the k
 
 import json
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import (
-    Change,
-    Manifest,
-    PathEntry,
-    difference,
-    manifest_from_json,
-    manifest_to_json,
-)
+from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry, difference
 from earnest.effects.hands.workspace.copying import copy_file
 from earnest.effects.hands.workspace.stage import check_staged, entry_of
 from earnest.effects.hands.workspace.tree import EntryKind, TreeLimits, opened_file, walk
@@ -156,6 +149,18 @@ class Checkpoints:
 
     def _names_of_all(self) -> set[str]:
         return {name for manifest in self._live.values() for name in _names(manifest)}
+
+
+def manifest_to_json(entries: Manifest) -> JsonObject:
+    """The form kept in files."""
+    return {path: entry.to_json() for path, entry in entries.items()}
+
+
+def manifest_from_json(value: JsonValue) -> Manifest:
+    """The inverse of `manifest_to_json`. Raises `Broken` for anything else."""
+    if not isinstance(value, Mapping):
+        raise Broken("not a manifest")
+    return {path: PathEntry.from_json(entry, f"not a manifest: {path}") for path, entry in value.items()}
 
 
 def _names(manifest: Manifest) -> set[str]:

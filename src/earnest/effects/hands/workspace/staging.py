@@ -15,15 +15,8 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import (
-    Change,
-    conflicting,
-    difference,
-    limited_to,
-    manifest_from_json,
-    manifest_to_json,
-)
-from earnest.effects.hands.workspace.checkpoints import Checkpoints, file_name_of
+from earnest.effects.hands.workspace.changes import Change, conflicting, difference, limited_to
+from earnest.effects.hands.workspace.checkpoints import Checkpoints, file_name_of, manifest_from_json, manifest_to_json
 from earnest.effects.hands.workspace.copying import copy_file
 from earnest.effects.hands.workspace.known import SMALL_ENTRIES, KnownContent
 from earnest.effects.hands.workspace.mounts import Mounts

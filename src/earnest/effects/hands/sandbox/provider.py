@@ -88,9 +88,12 @@ class BubblewrapSandbox:
         async with self._testing:
             tested = self._tested
             if tested is None or self._clock.now_ms() - self._believed_since_ms >= max_age_ms:
-                tested = await self._test()
+                from earnest.effects.hands.sandbox.selftest import attack  # noqa: PLC0415 - a kept test mostly counts
+
+                probes, problem, lack = await attack(self._admit, self._launcher, lambda: self._pool.no_zygotes)
+                now_ms = self._believed_since_ms = self._clock.now_ms()
+                tested = SelfTest(provider=self.description, at_ms=now_ms, probes=probes, problem=problem, lack=lack)
                 self._believe(tested)
-                self._believed_since_ms = tested.at_ms
                 if self._kept is not None:
                     await asyncio.to_thread(self._kept.write, tested)
             return tested
@@ -103,13 +106,6 @@ class BubblewrapSandbox:
                 await self._refilling
         await self._launcher.close()
         self._pool.close()
-
-    async def _test(self) -> SelfTest:
-        from earnest.effects.hands.sandbox.selftest import attack  # noqa: PLC0415 - not where a kept test counts
-
-        probes, problem, lack = await attack(self._admit, self._launcher, lambda: self._pool.no_zygotes)
-        at_ms = self._clock.now_ms()
-        return SelfTest(provider=self.description, at_ms=at_ms, probes=probes, problem=problem, lack=lack)
 
     async def _admit(self, execution: Execution) -> ExecutionReport:
         """Wait for a slot, run; whatever we cannot do is a refusal."""
@@ -131,11 +127,14 @@ class BubblewrapSandbox:
         """Both at once. When one of them cannot be run, the other is ended."""
         cpu = next(self._next_cpu)
         with contextlib.ExitStack() as stack:
-            there, back = wire.Pipe(stack), wire.Pipe(stack)
+            their_in, my_out = wire.pipe(stack)
+            my_in, their_out = wire.pipe(stack)
             try:
                 async with asyncio.TaskGroup() as group:
-                    mine = group.create_task(self._execute(execution, wire.Join(cpu=cpu, reads=back, writes=there)))
-                    theirs = group.create_task(self._execute(other, wire.Join(cpu=cpu, reads=there, writes=back)))
+                    mine = group.create_task(self._execute(execution, wire.Join(cpu=cpu, reads=my_in, writes=my_out)))
+                    theirs = group.create_task(
+                        self._execute(other, wire.Join(cpu=cpu, reads=their_in, writes=their_out))
+                    )
             except ExceptionGroup as errors:
                 raise errors.exceptions[0] from None
         return replace(mine.result(), joined=theirs.result())

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from earnest.effects.hands.sandbox.api import (
     WORK_DIR,
@@ -186,13 +186,11 @@ def _file_parts(path: Path, size: int) -> Iterator[bytes]:
             yield part
 
 
-class Pipe:
-    """A pipe. Our copies of its ends are closed when they were handed over, at the latest with `stack`."""
-
-    def __init__(self, stack: contextlib.ExitStack) -> None:
-        reading, writing = os.pipe()
-        self.reading = stack.enter_context(os.fdopen(reading, "rb", buffering=0))
-        self.writing = stack.enter_context(os.fdopen(writing, "wb", buffering=0))
+def pipe(stack: contextlib.ExitStack) -> tuple[IO[bytes], IO[bytes]]:
+    """The ends of a pipe, to read and to write: closed when they were handed over, at the latest with `stack`."""
+    reading, writing = os.pipe()
+    read = stack.enter_context(os.fdopen(reading, "rb", buffering=0))
+    return read, stack.enter_context(os.fdopen(writing, "wb", buffering=0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,20 +198,19 @@ class Join:
     """What one of two joined executions is given: a processor, what it reads and what it writes."""
 
     cpu: int
-    reads: Pipe
-    writes: Pipe
+    reads: IO[bytes]
+    writes: IO[bytes]
 
     async def send(self, channel: socket.socket) -> None:
         """Hand its two ends over and close ours, so that each side sees when the other is gone."""
-        ends = (self.reads.reading, self.writes.writing)
-        while True:
-            try:
-                socket.send_fds(channel, [b"="], [end.fileno() for end in ends])
-                break
-            except BlockingIOError:
-                await _room(channel)
-        for end in ends:
-            end.close()
+        with self.reads, self.writes:
+            ends = (self.reads.fileno(), self.writes.fileno())
+            while True:
+                try:
+                    socket.send_fds(channel, [b"="], ends)
+                    break
+                except BlockingIOError:
+                    await _room(channel)
 
 
 async def _room(channel: socket.socket) -> None:

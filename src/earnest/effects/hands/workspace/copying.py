@@ -1,6 +1,7 @@
 """Copying a file as cheaply as the file system allows, and digesting it on the way."""
 
 import errno
+import fcntl
 import hashlib
 import os
 import stat
@@ -67,11 +68,7 @@ def _cloned(source: int, copy: int, device: int) -> bool:
     if device in _unshared:
         return False
     try:
-        import fcntl  # noqa: PLC0415  (not on every system)
-
         fcntl.ioctl(copy, _FICLONE, source)
-    except ImportError:
-        return False
     except OSError as error:
         if error.errno in _NEVER_HERE:
             _unshared.add(device)

@@ -151,7 +151,7 @@ class Workspace:
 
     async def checkpoint(self, label: str, seen: Seen | None = None) -> None:
         """Remember the content, of which `seen` need not be read. A label that was used before is left as it is."""
-        await asyncio.to_thread(self._checkpoint, label, seen or {})
+        await asyncio.to_thread(self._checkpoint, label, seen)
 
     async def restore(self, label: str, within: Collection[str] | None = None) -> tuple[Change, ...]:
         """Bring back what the checkpoint remembers, of these paths or of all, and spend the label; gives what changed.
@@ -301,10 +301,10 @@ class Workspace:
                     copy_file(source, target, executable=node.executable)
                 return node_at(target)
 
-    def _now(self) -> Below:
+    def _now(self, learned: Seen | None = None) -> Below:
         """The content; where layers are laid over it, as it was last seen, since nobody else writes there."""
         with self._alone:
-            return self._known.seen() if self._is_laid else self._known.read()
+            return self._known.seen() if self._is_laid else self._known.read(learned)
 
     def _looked(self) -> Seen:
         with self._alone:
@@ -344,11 +344,10 @@ class Workspace:
         if self.checkpoints.needs(entry):
             self.checkpoints.keep(self.folder / path, entry)
 
-    def _checkpoint(self, label: str, seen: Seen) -> None:
+    def _checkpoint(self, label: str, seen: Seen | None) -> None:
         with self._alone:
-            self._known.learn(seen)
             if self.checkpoints.is_new(label):
-                self.checkpoints.add(label, self._now().entries)
+                self.checkpoints.add(label, self._now(seen).entries)
 
     def _restore(self, label: str, within: Collection[str] | None) -> tuple[Change, ...]:
         with self._alone:

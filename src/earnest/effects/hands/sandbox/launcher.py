@@ -130,7 +130,8 @@ class Launcher:
         """
         staged = self._staging(shape.sources)
         argv = [self._staged_binary(binary)]
-        argv += bubblewrap.arguments(self._host, shape, lambda source: self._place(source, staged))
+        places = {**staged, self._host.prefix: _STAGED_PREFIX} if self._root else staged
+        argv += bubblewrap.arguments(self._host, shape, lambda source: places.get(source, str(source)))
         sources = [(str(source), place) for source, place in staged.items()]
         return await self._start(argv, sources)
 
@@ -240,11 +241,6 @@ class Launcher:
             source: f"{forker.STAGE}/{'folder' if source.is_dir() else 'file'}{number}"
             for number, source in enumerate(sources)
         }
-
-    def _place(self, source: Path, staged: dict[Path, str]) -> str:
-        if self._root and source == self._host.prefix:
-            return _STAGED_PREFIX
-        return staged.get(source, str(source))
 
     def _staged_binary(self, binary: Path) -> str:
         """A wheel's binary finds its library beside its package: as root both are attached together."""

@@ -26,7 +26,6 @@ from earnest.effects.hands.scratch import scratch
 from earnest.foundation.errors import EarnestError
 
 TEST_MS: Final = 20_000
-CANARY_TEXT: Final = "canary"
 NO_ZYGOTES: Final = "no box can start another, so that every check of code takes longer: {}"
 UNTRACED: Final = "the kernel lets nobody trace: of a command line with several parts nothing is believed"
 _LIMITS: Final = ExecutionLimits(
@@ -147,7 +146,7 @@ def _canaries() -> Iterator[Canaries]:
         folder = stack.enter_context(scratch("canary", short=True))
         folder.chmod(0o777)
         (folder / "work").mkdir()
-        (folder / "file").write_text(CANARY_TEXT)
+        (folder / "file").write_text("canary")
         abstract = "earnest-canary-" + secrets.token_hex(8)
         listeners = {}
         for name, family, kind, address in (

@@ -124,11 +124,12 @@ def job_parts(
     `cpu` is given for executions that are joined: the processor that both run on. With a `child_filter` the command is
     traced, if the kernel allows it.
     """
+    measured = GROWN if isinstance(execution.work, Layers) else WORK_DIR  # by a walk: no file system tells its size
     job = marshal.dumps(
         {
             "argv": [os.fsencode(argument) for argument in execution.argv],
             "environment": dict(environment),
-            "folder": _measured(execution),
+            "folder": measured if execution.profile is Profile.WORK else "",
             "files": [(entry.path, entry.mode, entry.size, entry.target) for entry in copied],
             "stdin": len(execution.stdin),
             "artifacts": list(execution.artifacts),
@@ -146,13 +147,6 @@ def job_parts(
         else:
             yield from _file_parts(entry.content, entry.size)
     yield execution.stdin
-
-
-def _measured(execution: Execution) -> str:
-    """The folder inside that is measured by a walk, empty if the size of the file system says it."""
-    if execution.profile is Profile.VERIFY:
-        return ""
-    return GROWN if isinstance(execution.work, Layers) else WORK_DIR
 
 
 def program_message(program: Program | None, zygote: tuple[bytes, int] | None = None) -> bytes:

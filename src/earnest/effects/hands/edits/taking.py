@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Final
 
 from earnest.effects.hands.workspace.copying import copy_and_digest
-from earnest.effects.hands.workspace.snapshot import Seen, SnapshotLimits, folded, name_fault
+from earnest.effects.hands.workspace.snapshot import Seen, SnapshotLimits, name_fault
 from earnest.effects.hands.workspace.tree import FILE_FLAGS, FOLDER_FLAGS, TreeLimits, identity_of, opened, stays_inside
 from earnest.foundation.errors import Refused
 
@@ -86,12 +86,9 @@ class _Taking:
         taken: dict[str, str] = {}
         for entry in found:
             path = prefix + entry.name
-            twin = taken.setdefault(folded(entry.name), entry.name)
-            fault = name_fault(entry.name, path, SnapshotLimits().path_bytes)
-            if fault is None and twin != entry.name:
-                fault = f"cannot be told from {prefix + twin!r} everywhere"
-            if fault is not None:  # nothing could be judged beside it
-                self.left_out.append(f"{path!r} {fault}")
+            unusable = name_fault(entry.name, prefix, taken, SnapshotLimits().path_bytes)
+            if unusable is not None:  # nothing could be judged beside it
+                self.left_out.append(f"{path!r} {unusable[0]}")
             elif path in self.ignored:
                 self.left_out.append(f"{path}: .gitignore excludes it, and all that it excludes is over 64 MiB")
             elif entry.name != GIT or prefix:

@@ -149,13 +149,8 @@ class _Intake:
         taken: dict[str, str] = {}
         for name in self._names(folder):
             path = prefix + name
-            if fault := name_fault(name, path, self._limits.path_bytes):
-                fault += ": rename it"
-            twin = taken.setdefault(folded(name), name)
-            if fault is None and twin != name:
-                fault = f"cannot be told from {prefix + twin!r} everywhere: rename one of them"
-            if fault is None:
-                fault = self._read_entry(folder, name, path, depth)
+            unusable = name_fault(name, prefix, taken, self._limits.path_bytes)
+            fault = ": ".join(unusable) if unusable else self._read_entry(folder, name, path, depth)
             if fault is not None:
                 self.problems.append(f"{path!r} {fault}")
 
@@ -254,14 +249,15 @@ def folded(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-def name_fault(name: str, path: str, path_bytes_max: int) -> str | None:
-    """Why nothing that stands there can be judged; None if it can."""
+def name_fault(name: str, prefix: str, taken: dict[str, str], path_bytes_max: int) -> tuple[str, str] | None:
+    """Why nothing that stands there can be judged, and what mends it; None if it can. It joins the `taken` names."""
+    path, twin = prefix + name, taken.setdefault(folded(name), name)
     try:
         size_bytes = len(path.encode())
     except UnicodeEncodeError:
-        return "has a name that is not UTF-8"
+        return "has a name that is not UTF-8", "rename it"
     if not name.isprintable() and any(unicodedata.category(character) == "Cc" for character in name):
-        return "has a control character in its name"
+        return "has a control character in its name", "rename it"
     if size_bytes > path_bytes_max:
-        return f"is longer than {path_bytes_max} bytes"
-    return None
+        return f"is longer than {path_bytes_max} bytes", "rename it"
+    return (f"cannot be told from {prefix + twin!r} everywhere", "rename one of them") if twin != name else None

@@ -17,7 +17,7 @@ from typing import Final
 from earnest.effects.ground.backup.walking import walk
 from earnest.effects.ground.clock import first_id
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
-from earnest.effects.hands.workspace.trash import Trash
+from earnest.effects.hands.workspace.tree import Trash
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.instants import DAY_MS

@@ -18,8 +18,8 @@ from earnest.contracts.criterion import Criterion, criterion_to_json, no_check_f
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import NodeReader
 from earnest.effects.hands.sandbox.equipped import Equipment
-from earnest.effects.hands.workspace.kept import KeptFiles, entries_from_json, entries_to_json
-from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry
+from earnest.effects.hands.workspace.kept import KeptFiles, entries_from_json
+from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry, entries_to_json
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.shapes import from_json, to_json

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from earnest.effects.hands.edits.taking import EDIT_LIMITS
 from earnest.effects.hands.workspace.archive import take_submission
-from earnest.effects.hands.workspace.snapshot import Seen, Snapshot, SnapshotLimits, snapshot_in_place
+from earnest.effects.hands.workspace.snapshot import Seen, Snapshot, SnapshotLimits, take_snapshot
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.errors import Broken, Refused
@@ -55,7 +55,7 @@ def taken_in(
     """
     work, base_folder = lay_out(scratch)
     if seen is not None or (work.is_relative_to(scratch) and work.is_dir()):
-        snapshot = snapshot_in_place(work, limits, seen)
+        snapshot = take_snapshot(work, None, limits, seen)
     else:
         snapshot = take_submission(work, scratch / "snapshot", limits)
     for name, base in bases.items():

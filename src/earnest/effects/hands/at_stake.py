@@ -1,16 +1,14 @@
 """What stands at a path outside the workspace before leave is given to write there: what could be lost."""
 
 import os
-import shutil
 import stat
-import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import Final
 
-from earnest.effects.hands.edits.taking import QUIET_GIT, git_environment
+from earnest.effects.hands.edits.taking import ask_git, statuses
 
 FILES_MAX: Final = 10_000
 TEXT_BYTES_MAX: Final = 64 * 1024
@@ -37,32 +35,18 @@ def at_stake(path: Path) -> AtStake | None:
     """What stands there; None if nothing does, or nobody can tell. Reads the disk, follows no link."""
     try:
         status = path.lstat()
-        if stat.S_ISDIR(status.st_mode):
-            found = list(islice(_statuses(path), FILES_MAX))
-            newest_ns = max((one.st_mtime_ns for one in found), default=status.st_mtime_ns)
-            return AtStake(
-                path=path,
-                files=len(found),
-                size_bytes=sum(one.st_size for one in found),
-                changed_ms=newest_ns // 1_000_000,
-                in_git=_in_git(path),
-                text=None,
-            )
+        is_folder = stat.S_ISDIR(status.st_mode)
+        found = list(islice(statuses(path), FILES_MAX))
         return AtStake(
             path=path,
-            files=None,
-            size_bytes=status.st_size,
-            changed_ms=status.st_mtime_ns // 1_000_000,
+            files=len(found) if is_folder else None,
+            size_bytes=sum(one.st_size for one in found),
+            changed_ms=max((one.st_mtime_ns for one in found), default=status.st_mtime_ns) // 1_000_000,
             in_git=_in_git(path),
             text=_text(path, status),
         )
     except OSError:
         return None
-
-
-def _statuses(folder: Path) -> Iterator[os.stat_result]:
-    for place, _, names in os.walk(folder):
-        yield from (os.lstat(os.path.join(place, name)) for name in names)  # noqa: PTH118 - many of them
 
 
 def _text(path: Path, status: os.stat_result) -> str | None:
@@ -75,14 +59,10 @@ def _text(path: Path, status: os.stat_result) -> str | None:
 
 
 def _in_git(path: Path) -> bool:
-    git = shutil.which("git")
-    if git is None or path == path.parent:
+    if path == path.parent:
         return False
-    command = [git, *QUIET_GIT, "-C", str(path.parent), "ls-files", "--error-unmatch", "--", path.name]
     try:
-        done = subprocess.run(  # noqa: S603 - no shell; the name stands behind `--`
-            command, capture_output=True, timeout=_GIT_S, check=False, env=git_environment(), stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired:
+        done = ask_git(path.parent, ("ls-files", "--error-unmatch", "--", path.name), _GIT_S)
+    except TimeoutExpired:
         return False
-    return done.returncode == 0
+    return done is not None and done.returncode == 0

@@ -16,8 +16,6 @@ from typing import Final
 from earnest.effects.hands.workspace.tree import remove_tree
 
 _SUFFIX: Final = ".scratch"
-
-
 SHORT: Final = "/tmp"  # noqa: S108 - where the path of a socket fits
 _SHORT_BYTES_MAX: Final = 60
 

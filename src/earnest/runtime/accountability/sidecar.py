@@ -16,7 +16,7 @@ from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.verdicts import TaskVerdict, asked_in
 from earnest.contracts.criterion import CRITERION_CHARACTERS_MAX, CheckSpec, Criterion
 from earnest.effects.hands.scratch import scratch_beside
-from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits, snapshot_in_place
+from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits, take_snapshot
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.foundation.canonical import JsonValue, canonical_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
@@ -157,7 +157,7 @@ class Sidecar:
 def _laid_out(lay_out: LayOut, folder: Path) -> Snapshot:
     """The folder is ours alone, so it is judged where it lies."""
     lay_out(folder)
-    return snapshot_in_place(folder, SnapshotLimits())
+    return take_snapshot(folder, None, SnapshotLimits())
 
 
 def _lay_out_claims(heartbeat: Heartbeat, asked: Sequence[AskedTask], folder: Path) -> None:

@@ -217,8 +217,9 @@ class Edits:
         present = edit.path / step.path if step.path else edit.path
         if any(text_lines(text) is None for text in (base, theirs, present.read_bytes())):
             return None
+        former = edit.since.checkpoints.kept(step.before or mine)
         done = subprocess.run(  # noqa: S603 - no shell; the three files are ours or the user's
-            [git, "merge-file", "-p", "-q", "--", present, edit.since.former(step.before or mine), edit.source(step)],
+            [git, "merge-file", "-p", "-q", "--", present, former, edit.source(step)],
             capture_output=True,
             timeout=_MERGE_S,
             check=False,

@@ -12,7 +12,7 @@ from earnest.effects.hands.edits.step import EditStep, links_in, steps_of
 from earnest.effects.hands.edits.taking import EDIT_LIMITS
 from earnest.effects.hands.edits.text_diff import LineCount, changed_lines, unified
 from earnest.effects.hands.workspace.changes import PathEntry
-from earnest.effects.hands.workspace.since import Since, changes_since
+from earnest.effects.hands.workspace.checkpoints import Since, changes_since
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, STARTED
@@ -59,7 +59,7 @@ class EditChange:
 
     def before(self, step: EditStep) -> bytes | None:
         """The content that the step replaces, as the run was given it."""
-        return _content(self.since.former(step.before)) if _is_file(step.before) and step.before else None
+        return _content(self.since.checkpoints.kept(step.before)) if _is_file(step.before) and step.before else None
 
     def after(self, step: EditStep) -> bytes | None:
         """The content that the run left."""
@@ -67,7 +67,7 @@ class EditChange:
 
     def source(self, step: EditStep) -> Path:
         """Where the content that the run left lies."""
-        return self.since.now(self.shown(step))
+        return self.since.folder / self.shown(step)
 
     def lines(self, step: EditStep) -> LineCount | None:
         """How many lines the step adds and removes; None if it is no text."""
@@ -189,7 +189,7 @@ def _edits(edits: Mapping[str, Path], folder: Path) -> tuple[EditChange, ...]:
             return ()
         raise
     return tuple(
-        EditChange(name=name, path=path, steps=steps_of(name, since.before.entries, since.changes), since=since)
+        EditChange(name=name, path=path, steps=steps_of(name, since.before, since.changes), since=since)
         for name, path in edits.items()
     )
 

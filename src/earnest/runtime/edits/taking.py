@@ -43,7 +43,7 @@ async def take_in_edits(
     Beside them goes what lies in the folder `before`, but for what has the name of an edit or of one of `inputs`.
     What an interrupted copy left is copied anew: nothing has worked on it. Raises `Refused("edit_too_large")`.
     """
-    if not (edits or before) or not workspace.is_new(BASE):
+    if not (edits or before) or not workspace.checkpoints.is_new(BASE):
         return
     if before is not None:
         await asyncio.to_thread(_carry_over, before, workspace.folder, {*edits, *inputs})
@@ -67,12 +67,12 @@ class EditBase:
 
     def content(self, path: str) -> bytes:
         """See `Base`."""
-        return self.workspace.former(self.entries[path]).read_bytes()
+        return self.workspace.checkpoints.kept(self.entries[path]).read_bytes()
 
 
 def edit_bases(edits: Mapping[str, Path], workspace: Workspace) -> dict[str, EditBase]:
     """The base of each edit by its name."""
-    remembered = workspace.remembered(BASE)
+    remembered = workspace.checkpoints.find(BASE) or {}
     return {name: EditBase(entries=_of_edit(remembered, name), workspace=workspace) for name in edits}
 
 

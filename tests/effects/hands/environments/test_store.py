@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from earnest.effects.hands.environments.recipe import of_requirements
-from earnest.effects.hands.environments.store import Built, Environments, installer
+from earnest.effects.hands.environments.store import TARGET, Built, Environments, installer
 from earnest.foundation.errors import Refused, Unavailable
 from local_wheels import only_wheels
 
 BASE = str(Path(sys.base_prefix) / "bin" / "python3")
-PIP = (BASE, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--python")
+PIP = (BASE, "-m", "pip", "--python", TARGET, "install", "--quiet", "--no-input", "--disable-pip-version-check")
 
 
 @pytest.fixture

@@ -217,7 +217,7 @@ async def test_pools_are_refilled_up_to_their_bound(sandbox: BubblewrapSandbox) 
     assert isinstance(clock, VirtualClock)
     while not refilling.done():
         await clock.advance_ms(REFILL_QUIET_MS)
-    assert sandbox.ready == SandboxSettings().pool
+    assert sandbox._pool.fewest == SandboxSettings().pool
 
 
 async def test_a_waiting_sandbox_that_died_is_passed_over(sandbox: BubblewrapSandbox) -> None:

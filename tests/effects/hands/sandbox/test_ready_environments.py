@@ -38,7 +38,7 @@ async def shown(sandbox: BubblewrapSandbox, equipment: Equipment) -> str:
 
 async def full(sandbox: BubblewrapSandbox) -> None:
     async with asyncio.timeout(60):
-        while not sandbox.ready:  # noqa: ASYNC110 - nobody tells
+        while not sandbox._pool.fewest:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0)
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry, difference
+from earnest.effects.hands.workspace.checkpoints import manifest_from_json, manifest_to_json
 from earnest.effects.hands.workspace.staging import Workspace
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.errors import Broken
@@ -70,11 +71,11 @@ def test_any_checkpoint_brings_back_what_was_there_after_any_steps(actions: list
                 case ("checkpoint", int(label)):
                     await workspace.checkpoint(str(label))
                     if label not in spent:
-                        kept.setdefault(label, await workspace.manifest())
+                        kept.setdefault(label, workspace._now().entries)
                 case ("restore", int(label)):
-                    expected = kept.get(label) or await workspace.manifest()
+                    expected = kept[label] if label in kept else workspace._now().entries
                     await workspace.restore(str(label))
-                    assert await workspace.manifest() == expected
+                    assert workspace._now().entries == expected
                     spent |= {label} & kept.keys()
                     kept.pop(label, None)
                 case _:
@@ -144,7 +145,7 @@ async def test_content_is_kept_only_while_a_checkpoint_needs_it(workspace: Works
     await write(workspace, "a", "2")
     await write(workspace, "a", "3")
     assert [path.read_text() for path in kept.iterdir()] == ["1"]
-    await workspace.release("c")
+    workspace.checkpoints.spend("c")
     assert list(kept.iterdir()) == []
     assert await workspace.restore("c") == ()
 
@@ -187,7 +188,7 @@ async def test_labels_may_be_any_text(workspace: Workspace) -> None:
     await workspace.checkpoint(label)
     await write(workspace, "a", "1")
     await workspace.restore(label)
-    assert (await workspace.manifest()).entries == {}
+    assert workspace._now().entries == {}
 
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1, max_size=20)
@@ -202,7 +203,7 @@ ENTRIES = st.builds(
 
 @given(st.dictionaries(NAMES, ENTRIES), st.dictionaries(NAMES, ENTRIES))
 def test_manifests_and_changes_come_back_from_json(before: dict[str, PathEntry], after: dict[str, PathEntry]) -> None:
-    assert Manifest.from_json(Manifest(entries=after).to_json()) == Manifest(entries=after)
+    assert manifest_from_json(manifest_to_json(after)) == after
     changes = difference(before, after)
     assert tuple(from_json(Change, change.to_json()) for change in changes) == changes
     assert {change.path for change in changes if change.digest is None} == before.keys() - after.keys()
@@ -214,7 +215,7 @@ def test_what_is_not_ours_is_never_read_as_a_change_or_manifest(value: object) -
         from_json(Change, value)
     if value != {}:
         with pytest.raises(Broken):
-            Manifest.from_json(value)  # type: ignore[arg-type]
+            manifest_from_json(value)  # type: ignore[arg-type]
 
 
 async def test_a_checkpoint_names_what_differs_from_the_last_whole_one(tmp_path: Path) -> None:
@@ -227,14 +228,14 @@ async def test_a_checkpoint_names_what_differs_from_the_last_whole_one(tmp_path:
     (folder / "f7").write_text("seven")
     (folder / "f8").unlink()
     await workspace.checkpoint("second")
-    wanted = (await workspace.manifest()).entries
+    wanted = workspace._now().entries
     assert sum(path.stat().st_size for path in notes.glob("*.json")) - whole < whole / 20
-    await workspace.release("whole")
+    workspace.checkpoints.spend("whole")
     workspace.close()
     workspace = Workspace(tmp_path / "workspace", tmp_path / "stages")
     (folder / "f7").write_text("gone")
     (folder / "f8").write_text("back")
-    assert workspace.remembered("second") == wanted
+    assert workspace.checkpoints.find("second") == wanted
     assert len(wanted) == 199
     workspace.close()
     for path in notes.glob("*.spent"):

@@ -18,11 +18,10 @@ from earnest.effects.ground.durable import sync_file, sync_folder
 from earnest.effects.hands.edits.step import OTHER, EditStep, FileMarks
 from earnest.effects.hands.workspace.changes import FOLDER, PathEntry
 from earnest.effects.hands.workspace.copying import copy_file
-from earnest.effects.hands.workspace.tree import EntryKind
+from earnest.effects.hands.workspace.tree import FILE_FLAGS, EntryKind, opened
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Broken
 
-_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ORDINARY: Final = 0o644
 _PUBLIC: Final = 0o777
 _OWN: Final = 0o700
@@ -67,7 +66,7 @@ class Original:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         half = folder / f".{self._tag}"
         half.unlink(missing_ok=True)
-        with opened_plainly(self._place(path)) as source:
+        with opened(self._place(path), FILE_FLAGS) as source:
             copy_file(source, half, executable=False)
         digest = _entry_of_file(half).digest
         sync_file(half)
@@ -129,7 +128,7 @@ class Original:
         place = self._place(step.path)
         folder = next(filter(Path.is_dir, self._folders_above(step.path)), place.parent)
         beside = folder / self._beside(at)
-        with opened_plainly(source) as descriptor:
+        with opened(source, FILE_FLAGS) as descriptor:
             copy_file(descriptor, beside, executable=step.after.executable)
         if _entry_of_file(beside).digest != step.after.digest:
             raise Broken(f"{step.path or self._path.name}: the kept content is not what it was")
@@ -183,21 +182,11 @@ def _marks(after: PathEntry, former: FileMarks) -> FileMarks:
 
 
 def _entry_of_file(place: Path) -> PathEntry:
-    with opened_plainly(place) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
+    with opened(place, FILE_FLAGS) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
         status = os.fstat(descriptor)
         digest = "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
     executable = bool(status.st_mode & stat.S_IXUSR)
     return PathEntry(kind=EntryKind.FILE, digest=digest, size_bytes=status.st_size, executable=executable)
-
-
-@contextlib.contextmanager
-def opened_plainly(place: Path) -> Iterator[int]:
-    """A descriptor of the file at `place`, which is no link. Raises `OSError`."""
-    descriptor = os.open(place, _FILE)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def entries_of(original: Original, steps: Iterable[EditStep]) -> dict[str, PathEntry | None]:

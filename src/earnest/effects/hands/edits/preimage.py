@@ -7,15 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.hands.edits.original import Original, kept_at
-from earnest.effects.hands.edits.step import (
-    EditStep,
-    FileMarks,
-    Marks,
-    entry_of,
-    entry_to_json,
-    marks_of,
-    marks_to_json,
-)
+from earnest.effects.hands.edits.step import EditStep, FileMarks, Marks, entry_of, marks_of, marks_to_json
 from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import JsonObject, JsonValue
@@ -51,7 +43,7 @@ class Preimage:
 
     def to_json(self) -> JsonObject:
         """The form kept in a file."""
-        entries: dict[str, JsonValue] = {path: entry_to_json(entry) for path, entry in self.entries.items()}
+        entries: dict[str, JsonValue] = {path: entry.to_json() for path, entry in self.entries.items()}
         return {"path": str(self.path), "entries": entries, "modes": marks_to_json(self.marks)}
 
     @classmethod
@@ -65,10 +57,7 @@ class Preimage:
 
 
 def taken(path: Path, store: Path, tag: str, hidden: Sequence[Path]) -> Preimage:
-    """Look at everything there and keep each file's content in `store`, by its digest.
-
-    Raises `TooMuch`, and `OSError` for what cannot be read.
-    """
+    """Look at everything there and keep each file's content in `store`, by its digest. Raises `TooMuch`, `OSError`."""
     original, left = Original(path, tag), BYTES_MAX - _size_bytes(store)
     entries: dict[str, PathEntry] = {}
     marks: dict[str, FileMarks] = {}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from earnest.effects.hands.workspace.changes import Change, PathEntry
-from earnest.effects.hands.workspace.tree import KINDS, EntryKind
+from earnest.effects.hands.workspace.tree import EntryKind
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Broken
 
@@ -61,10 +61,6 @@ class EditStep:
     after: PathEntry | None
     marks: FileMarks | None = None
 
-    def inverse(self, marks: FileMarks | None) -> "EditStep":
-        """The step back, to a file with these."""
-        return EditStep(path=self.path, before=self.after, after=self.before, marks=marks)
-
     def to_json(self) -> JsonObject:
         """The form kept in facts."""
         return {
@@ -116,7 +112,9 @@ def conflicts(steps: Iterable[EditStep], found: Mapping[str, PathEntry | None]) 
 
 def inverted(steps: Iterable[EditStep], marks: Marks) -> tuple[EditStep, ...]:
     """The steps back; `marks` are those that the files had."""
-    return tuple(step.inverse(marks.get(step.path)) for step in steps)
+    return tuple(
+        EditStep(path=step.path, before=step.after, after=step.before, marks=marks.get(step.path)) for step in steps
+    )
 
 
 def with_content(step: EditStep, digest: str, size_bytes: int) -> EditStep:
@@ -127,14 +125,9 @@ def with_content(step: EditStep, digest: str, size_bytes: int) -> EditStep:
 
 def entry_to_json(entry: PathEntry | None) -> JsonValue:
     """The form kept in facts."""
-    return None if entry is None else [entry.kind.value, entry.digest, entry.size_bytes, entry.executable]
+    return None if entry is None else entry.to_json()
 
 
 def entry_of(value: JsonValue) -> PathEntry | None:
     """The inverse of `entry_to_json`. Raises `Broken` for anything else."""
-    match value:
-        case None:
-            return None
-        case [str(kind), str(digest), int(size_bytes), bool(executable)] if kind in KINDS:
-            return PathEntry(kind=KINDS[kind], digest=digest, size_bytes=size_bytes, executable=executable)
-    raise Broken("a recorded step of an edit cannot be read")
+    return None if value is None else PathEntry.from_json(value, "a recorded step of an edit cannot be read")

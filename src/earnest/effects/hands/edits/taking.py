@@ -7,16 +7,14 @@ import subprocess
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from earnest.effects.hands.edits.original import opened_plainly
 from earnest.effects.hands.workspace.copying import copy_and_digest
-from earnest.effects.hands.workspace.snapshot import Seen, SnapshotLimits, folded, name_fault
-from earnest.effects.hands.workspace.tree import TreeLimits, identity_of, stays_inside
+from earnest.effects.hands.workspace.snapshot import Seen, SnapshotLimits, name_fault
+from earnest.effects.hands.workspace.tree import FILE_FLAGS, FOLDER_FLAGS, TreeLimits, identity_of, opened, stays_inside
 from earnest.foundation.errors import Refused
 
 EDIT_LIMITS: Final = TreeLimits(entries=200_000, size_bytes=4 * 1024**3, depth=64)
@@ -30,8 +28,6 @@ BATCH: Final = 128
 """So many files of one folder are copied by one thread, beside others."""
 GIT: Final = ".git"
 _GIT_S: Final = 60
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +47,7 @@ def take_in(source: Path, target: Path, git: Path) -> Taken:
     Raises `Refused("edit_too_large")` past `EDIT_LIMITS`, `OSError` if something cannot be read.
     """
     if source.is_file():
-        with opened_plainly(source) as descriptor:
+        with opened(source, FILE_FLAGS) as descriptor:
             status, digest = copy_and_digest(descriptor, target, executable=_is_executable(os.fstat(descriptor)))
         return Taken(left_out=(), has_git=False, seen={"": (identity_of(status), digest)})
     has_git = (source / GIT).is_dir()
@@ -60,7 +56,7 @@ def take_in(source: Path, target: Path, git: Path) -> Taken:
     ignored = _large_ignored(source) if has_git else frozenset[str]()
     with ThreadPoolExecutor(COPIERS) as copiers:
         taking = _Taking(ignored=ignored, copiers=copiers)
-        with _opened(source) as descriptor:
+        with opened(source, FOLDER_FLAGS) as descriptor:
             taking.folder(descriptor, target, "", 1)
         taking.finish()
     return Taken(left_out=tuple(taking.left_out), has_git=has_git, seen=taking.seen)
@@ -90,12 +86,9 @@ class _Taking:
         taken: dict[str, str] = {}
         for entry in found:
             path = prefix + entry.name
-            twin = taken.setdefault(folded(entry.name), entry.name)
-            fault = name_fault(entry.name, path, SnapshotLimits().path_bytes)
-            if fault is None and twin != entry.name:
-                fault = f"cannot be told from {prefix + twin!r} everywhere"
-            if fault is not None:  # nothing could be judged beside it
-                self.left_out.append(f"{path!r} {fault}")
+            unusable = name_fault(entry.name, prefix, taken, SnapshotLimits().path_bytes)
+            if unusable is not None:  # nothing could be judged beside it
+                self.left_out.append(f"{path!r} {unusable[0]}")
             elif path in self.ignored:
                 self.left_out.append(f"{path}: .gitignore excludes it, and all that it excludes is over 64 MiB")
             elif entry.name != GIT or prefix:
@@ -135,7 +128,7 @@ class _Taking:
             os.close(source)
 
     def _files(self, files: Sequence["os.DirEntry[str]"], source: int, target: Path, prefix: str) -> None:
-        with _opened(target) as folder:
+        with opened(target, FOLDER_FLAGS) as folder:
             for entry in files:
                 self._file(entry.name, source, folder, prefix + entry.name)
 
@@ -146,82 +139,69 @@ class _Taking:
 
     def _take(self, entry: "os.DirEntry[str]", source: int, target: Path, path: str, depth: int) -> None:
         if entry.is_symlink():
-            self._link(os.readlink(entry.name, dir_fd=source), target, path)
+            leads_to = os.readlink(entry.name, dir_fd=source)
+            if stays_inside(path, leads_to):
+                target.symlink_to(leads_to)
+            else:
+                self.left_out.append(f"{path}: a link that may lead outside")
         elif entry.is_dir(follow_symlinks=False):
             if entry.name == GIT:
                 self.left_out.append(f"{path}: the history of another project")
                 return
-            with _opened(entry.name, source) as inner:
+            with opened(entry.name, FOLDER_FLAGS, source) as inner:
                 self.folder(inner, target, path + "/", depth + 1)
         else:
             self.left_out.append(f"{path}: neither a regular file, a folder nor a link")
 
-    def _link(self, leads_to: str, target: Path, path: str) -> None:
-        if stays_inside(path, leads_to):
-            target.symlink_to(leads_to)
-        else:
-            self.left_out.append(f"{path}: a link that may lead outside")
-
     def _file(self, name: str, source: int, folder: int, path: str) -> None:
-        descriptor = os.open(name, _FILE, dir_fd=source)
-        try:
+        with opened(name, FILE_FLAGS, source) as descriptor:
             status = os.fstat(descriptor)
             self._weigh(status.st_size)
             copied, digest = copy_and_digest(descriptor, name, executable=_is_executable(status), folder=folder)
             self.seen[path] = (identity_of(copied), digest)
-        finally:
-            os.close(descriptor)
-
-
-@contextmanager
-def _opened(folder: Path | str, within: int | None = None) -> Iterator[int]:
-    descriptor = os.open(folder, _FOLDER, dir_fd=within)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _is_executable(status: os.stat_result) -> bool:
     return bool(status.st_mode & stat.S_IXUSR)
 
 
-QUIET_GIT: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*")
+_QUIET: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*")
 """A project's own settings are a stranger's words: nothing that git could be told to start by them is started."""
 
 
-def git_environment() -> dict[str, str]:
-    """This process's, and no lock is taken for a look."""
-    return {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+def ask_git(folder: Path, words: Sequence[str], timeout_s: int) -> "subprocess.CompletedProcess[bytes] | None":
+    """What it answers there, without a lock taken for a look; None without git. Raises `TimeoutExpired`."""
+    git = shutil.which("git")
+    if git is None:
+        return None
+    return subprocess.run(  # noqa: S603 - no shell; the words are ours, or stand behind `--`
+        [git, *_QUIET, "-C", str(folder), *words],
+        capture_output=True,
+        timeout=timeout_s,
+        check=False,
+        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
+        stdin=subprocess.DEVNULL,
+    )
 
 
 def _large_ignored(source: Path) -> frozenset[str]:
     """What `.gitignore` excludes, as the paths that git names, if it is over `IGNORED_BYTES_MAX` in all."""
-    git = shutil.which("git")
-    if git is None:
-        return frozenset()
     listing = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
-    done = subprocess.run(  # noqa: S603 - no shell, no word of a stranger
-        [git, *QUIET_GIT, "-C", str(source), *listing],
-        capture_output=True,
-        timeout=_GIT_S,
-        check=False,
-        env=git_environment(),
-        stdin=subprocess.DEVNULL,
-    )
-    paths = [os.fsdecode(path).rstrip("/") for path in done.stdout.split(b"\0") if path]
+    done = ask_git(source, listing, _GIT_S)
+    paths = [os.fsdecode(path).rstrip("/") for path in done.stdout.split(b"\0") if path] if done else []
     size_bytes = 0
     for path in paths:
-        for one in _sizes(source / path):
-            size_bytes += one
+        for one in statuses(source / path):
+            size_bytes += one.st_size
             if size_bytes > IGNORED_BYTES_MAX:
                 return frozenset(paths)
     return frozenset()
 
 
-def _sizes(path: Path) -> Iterator[int]:
+def statuses(path: Path) -> Iterator[os.stat_result]:
+    """Of all files below a folder, or of what else is there."""
     if path.is_dir() and not path.is_symlink():
         for folder, _, names in os.walk(path):
-            yield from (os.lstat(os.path.join(folder, name)).st_size for name in names)  # noqa: PTH118 - many of them
+            yield from (os.lstat(os.path.join(folder, name)) for name in names)  # noqa: PTH118 - many of them
     elif os.path.lexists(path):
-        yield path.lstat().st_size
+        yield path.lstat()

@@ -25,6 +25,8 @@ BUILD_S_MAX: Final = 1_800
 COMPLAINT_LINES: Final = 8
 DIGITS: Final = 12
 RECORD: Final = "environment.json"
+TARGET: Final = "{python}"
+"""In an installer's words, the environment's interpreter: `pip` takes it before its command, `uv` after."""
 _BEGUN: Final = ".begun-"
 _SCRIPT_BYTES_MAX: Final = 1024 * 1024
 
@@ -75,10 +77,7 @@ class Environments:
         return found[0]
 
     def build(self, recipe: Recipe, installer: Sequence[str]) -> Built:
-        """Build it, and keep it, unless somebody else did meanwhile.
-
-        Raises `Unavailable` with the end of what the installer said.
-        """
+        """Build it, and keep it, unless somebody else did. Raises `Unavailable` with the installer's last words."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         place = Path(tempfile.mkdtemp(prefix=_BEGUN, dir=self._folder))
         try:
@@ -115,11 +114,12 @@ def installer() -> tuple[str, ...]:
     beside = Path(sys.executable).with_name("uv")
     uv = str(beside) if beside.is_file() else shutil.which("uv")
     if uv:
-        return (uv, "pip", "install", "--quiet", "--compile-bytecode", "--python")
+        return (uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", TARGET)
     bases = (Path(sys.executable), Path(sys.base_prefix) / "bin" / "python3")
     for python in map(str, bases):
         if not subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False).returncode:  # noqa: S603
-            return (python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--python")
+            pip = (python, "-m", "pip", "--python", TARGET)
+            return (*pip, "install", "--quiet", "--no-input", "--disable-pip-version-check")
     raise Unavailable("no installer: `pip install uv`, or give Python a pip, and build again")
 
 
@@ -127,7 +127,9 @@ def _install(recipe: Recipe, place: Path, words: Sequence[str]) -> None:
     """In an empty folder, so that no project's settings count."""
     with tempfile.TemporaryDirectory(prefix="earnest-build-") as folder:
         (Path(folder) / "requirements.txt").write_text("\n".join(recipe.lines) + "\n", encoding="utf-8")
-        line = _line(words, place, hashed=recipe.hashed)
+        target = str(place / "bin" / "python3")
+        options = ("--only-binary", ":all:", *(["--require-hashes"] if recipe.hashed else []), "-r", "requirements.txt")
+        line = [*(target if word == TARGET else word for word in words), *options]
         try:
             ended = subprocess.run(  # noqa: S603 - an installer of the operator's, asked for by the operator
                 line, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=BUILD_S_MAX, check=False
@@ -137,16 +139,6 @@ def _install(recipe: Recipe, place: Path, words: Sequence[str]) -> None:
     if ended.returncode:
         said = ended.stderr.decode(errors="replace").strip().splitlines()[-COMPLAINT_LINES:]
         raise Unavailable("\n".join(["the installer could not build the environment:", *(f"  {one}" for one in said)]))
-
-
-def _line(words: Sequence[str], place: Path, *, hashed: bool) -> list[str]:
-    """`pip` takes `--python` before its command, `uv` after."""
-    target = str(place / "bin" / "python3")
-    options = ["--only-binary", ":all:", *(["--require-hashes"] if hashed else []), "-r", "requirements.txt"]
-    if "-m" in words:
-        python, *_ = words
-        return [python, "-m", "pip", "--python", target, *words[3:-1], *options]
-    return [*words, target, *options]
 
 
 def _relocate(place: Path) -> None:

@@ -95,8 +95,8 @@ class Execution:
     `work` is what stands in /work at the start: under VERIFY a folder or the files themselves are copied into a
     private in-memory /work, or a large folder is laid under it where the kernel allows that; under WORK a folder is
     bound there, writable, so that what was written stays, or layers with a `folder` of their own.
-    `artifacts` are paths relative to /work that are read after every process has ended. A relative `cwd` is below
-    /work. What cannot be executed ends `done` with exit code 127 and the reason on stderr.
+    It begins there. `artifacts` are paths relative to /work that are read after every process has ended. What cannot be
+    executed ends `done` with exit code 127 and the reason on stderr.
 
     With a `program` that runs, in a process of its own, instead of a command. `joined` begins together with this one,
     in a box of its own that shares nothing with this one but two pipes: each reads the other on its descriptor 3 and
@@ -114,7 +114,6 @@ class Execution:
     limits: ExecutionLimits = ExecutionLimits()
     network: bool = False
     artifacts: tuple[str, ...] = ()
-    cwd: str = WORK_DIR
     program: Program | None = None
     joined: "Execution | None" = None
     hidden: tuple[Path, ...] = ()

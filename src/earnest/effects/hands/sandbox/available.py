@@ -21,14 +21,11 @@ SPARE_SLOTS: Final = 2  # for the self-test's canary, and for a box that has rep
 class UnavailableSandbox:
     """A `Sandbox` that starts nothing."""
 
+    description = "none"
+
     def __init__(self, reason: str, clock: Clock) -> None:
         self._reason = reason
         self._clock = clock
-
-    @property
-    def description(self) -> str:
-        """See `Sandbox`."""
-        return "none"
 
     async def run(self, execution: Execution) -> ExecutionReport:  # noqa: ARG002
         """Always `refused`."""
@@ -43,10 +40,7 @@ class UnavailableSandbox:
 
 
 async def open_sandbox(settings: SandboxSettings, clock: Clock) -> Sandbox:
-    """The first sandbox that starts, not yet tested; one that refuses everything if none does.
-
-    Raises nothing: what is missing is the refusal's reason.
-    """
+    """The first sandbox that starts, not yet tested; one that refuses everything, and says why, if none does."""
     candidates = binaries() if settings.binaries is None else settings.binaries
     if sys.platform != "linux" or not candidates:
         return UnavailableSandbox(f"there is no bubblewrap: {HOW_TO_INSTALL}", clock)

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from earnest.effects.hands.sandbox.api import ENVIRONMENT_DIR, MIB, WORK_DIR, Layers, Mount
-from earnest.effects.hands.sandbox.host import Host
+from earnest.effects.hands.sandbox.host import LIBRARY_FOLDERS, Host
 from earnest.foundation.errors import Refused
 
 PROGRAM: Final = "/run/earnest/pid1.pyc"
@@ -31,23 +31,7 @@ ETC_NETWORK: Final = (
     "/etc/resolv.conf",
     "/etc/ssl",
 )
-RESERVED: Final = tuple(
-    PurePosixPath(path)
-    for path in (
-        "/bin",
-        "/dev",
-        "/etc",
-        "/lib",
-        "/lib32",
-        "/lib64",
-        "/libx32",
-        "/proc",
-        "/run",
-        "/sbin",
-        "/sys",
-        "/usr",
-    )
-)
+RESERVED: Final = tuple(map(PurePosixPath, (*LIBRARY_FOLDERS, "/dev", "/etc", "/proc", "/run", "/sys", "/usr")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,16 +108,8 @@ def arguments(host: Host, shape: Shape, staged: Callable[[Path], str]) -> tuple[
     options += _hidden(shape.masks)
     for name in ("python", "python3"):
         options += ["--symlink", str(host.interpreter), f"{TOOLS}/{name}"]
-    options += [
-        *_file(PROGRAM_FD, PROGRAM),
-        *_file(TRACING_FD, TRACING),
-        "--remount-ro",
-        "/dev",
-        "--remount-ro",
-        "/",
-        "--chdir",
-        "/",
-    ]
+    options += [*_file(PROGRAM_FD, PROGRAM), *_file(TRACING_FD, TRACING)]
+    options += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
     return (*options, "--", str(host.interpreter), "-I", "-S", PROGRAM)
 
 

@@ -27,11 +27,6 @@ class Equipment:
         """Where the folder is shown."""
         return ENVIRONMENT_DIR if self.is_built else str(self.folder)
 
-    @property
-    def packages(self) -> str:
-        """Where Python finds its packages inside."""
-        return f"{self.target}/{site_packages()}"
-
     def check(self) -> None:
         """Raises `Refused("environment_gone")` where it is not there any more."""
         if self.folder is not None and not self.folder.is_dir():
@@ -61,7 +56,7 @@ class Equipped:
     """See `Sandbox`. The same for tools, checks and hidden tests, and named wherever the sandbox is."""
 
     def __init__(self, sandbox: Sandbox, equipment: Equipment) -> None:
-        self._sandbox = sandbox
+        self.bare = sandbox
         self._mounts: tuple[Mount, ...] = ()
         self._variables: dict[str, str] = {}
         self.description = f"{sandbox.description} with {equipment.name}"
@@ -73,16 +68,11 @@ class Equipped:
                 "PATH": f"{equipment.target}/bin:{search_path(read_host())}",
                 "VIRTUAL_ENV": equipment.target,
             }
-        self._of_programs = {"PYTHONPATH": equipment.packages} if equipment.folder else {}
-
-    @property
-    def bare(self) -> Sandbox:
-        """Without the environment."""
-        return self._sandbox
+        self._of_programs = {"PYTHONPATH": f"{equipment.target}/{site_packages()}"} if equipment.folder else {}
 
     async def run(self, execution: Execution) -> ExecutionReport:
         """See `Sandbox`."""
-        report = await self._sandbox.run(self._shown(execution))
+        report = await self.bare.run(self._shown(execution))
         return replace(report, sandbox=self.description)
 
     def _shown(self, execution: Execution) -> Execution:

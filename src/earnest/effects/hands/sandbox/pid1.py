@@ -1,7 +1,7 @@
 """What runs as pid 1 inside a sandbox: it takes one job, watches over it, ends everything and reports.
 
 A program of its own (`python -I -S`), and a quick one to start: it imports only what it cannot do without, hence
-`_signal` and `_ctypes` instead of the modules above them. The other side imports it for `FIELDS` alone.
+`_signal` and `_ctypes` instead of the modules above them. The other side imports it for its constants alone.
 
 Channel (descriptor 0, a stream socket): in comes the length (8 bytes, little endian) of the program to have ready (0:
 none) and the program (marshal, from the same interpreter), which may make this a zygote. `+` goes out when it waits.
@@ -37,23 +37,10 @@ TYPE_CHECKING = False  # the module of that name would cost as much again
 if TYPE_CHECKING:
     from earnest.effects.hands.sandbox.tracing import Gate, Tracer
 
-FIELDS = (
-    "exit_code",
-    "timed_out",
-    "memory_exceeded",
-    "cpu_exceeded",
-    "output_exceeded",
-    "disk_exceeded",
-    "processes_exceeded",
-    "leftovers",
-    "cpu_ms",
-    "wall_ms",
-    "memory_peak_bytes",
-    "stdout",
-    "stderr",
-    "problem",
-    "processes",
-)
+PASSED = ("timed_out", "memory_exceeded", "cpu_exceeded", "output_exceeded", "disk_exceeded", "processes_exceeded")
+MEASURED = ("leftovers", "cpu_ms", "wall_ms", "memory_peak_bytes")
+BLOBS = ("stdout", "stderr", "problem", "processes")  # of these the sizes
+FIELDS = ("exit_code", *PASSED, *MEASURED, *BLOBS)
 NO_EXIT = 1 << 20  # in place of an exit code: the main process did not end by itself
 
 CHANNEL = 0
@@ -97,7 +84,7 @@ def main() -> None:
     watch.follow()
     watch.finish()
     send(watch.untold)
-    artifacts = collect(job["artifacts"], job["file_bytes"], job["disk_bytes"])
+    artifacts = collect(job["artifacts"], watch.limit["file_bytes"], watch.limit["disk_bytes"])
     processes = watch.tracer.report() if watch.tracer else b""
     send_report(watch.seen, (bytes(watch.output[0]), bytes(watch.output[1]), b"", processes), artifacts)
     os._exit(0)  # no interpreter needs tidying here
@@ -272,13 +259,13 @@ class Watch:
         feed_child, feed = os.pipe() if self.stdin else (os.open("/dev/null", os.O_RDONLY), -1)
         if self.job["folder"]:
             self.folder_start_bytes = folder_bytes(self.job["folder"])  # type: ignore[arg-type]
-        pipes = receive_pipes() if self.job["joined"] else ()
+        pipes = receive_pipes() if self.job["cpu"] is not None else ()
         self.began_ns = time.monotonic_ns()
         self.folder_next_ns = self.began_ns + FOLDER_TICK_MS * 1_000_000
         gate = self.gate()
         self.pid = os.fork()
         if self.pid == 0:
-            become(self.job, self.limit, self.program, (feed_child, out_child, err_child, *pipes), gate)
+            become(self.job, self.program, (feed_child, out_child, err_child, *pipes), gate)
         for descriptor in (feed_child, out_child, err_child, *pipes):
             os.close(descriptor)
         self.streams = {out: self.output[0], err: self.output[1]}
@@ -292,8 +279,8 @@ class Watch:
         self.main = os.pidfd_open(self.pid)
         self.poll.register(self.main, select.POLLIN)
         self.poll.register(CHANNEL, 0)  # a hang-up is always told
-        if gate is not None and gate.open(self.pid):
-            self.tracer = gate.tracer(self.pid, (out, err), self.written)
+        if gate is not None:
+            self.tracer = gate.open(self.pid, (out, err), self.written)
 
     def gate(self) -> "Gate | None":
         """Where the command waits until it is traced, if it is to be."""
@@ -330,7 +317,7 @@ class Watch:
                 took_ns = time.monotonic_ns() - now_ns
                 self.sample_next_ns = now_ns + max(TICK_MS * 1_000_000, SAMPLE_SHARE * took_ns)
             self.tell(now_ns)
-            if self.passed():
+            if any(self.seen[name] for name in PASSED):
                 return
             if self.main_ended_ns and (not self.others or now_ns - self.main_ended_ns > GRACE_MS * 1_000_000):
                 return
@@ -376,10 +363,6 @@ class Watch:
         self.census.take(self.limit["memory_bytes"])
         self.weigh(0)
         self.check_disk(time.monotonic_ns(), last=True)
-
-    def passed(self) -> bool:
-        """True if a limit is broken."""
-        return any(value for name, value in self.seen.items() if name.endswith(("_exceeded", "timed_out")))
 
     def write_stdin(self) -> None:
         """As much as the pipe takes now; a reader that is gone has had enough."""
@@ -477,14 +460,9 @@ class Watch:
             self.seen["disk_exceeded"] = 1
 
 
-def become(
-    job: dict[str, object],
-    limit: dict[str, int],
-    program: object,
-    descriptors: tuple[int, ...],
-    gate: "Gate | None",
-) -> None:
+def become(job: dict[str, object], program: object, descriptors: tuple[int, ...], gate: "Gate | None") -> None:
     """In the child: its descriptors, the limits of the kernel, and the command or program. Never returns."""
+    limit: dict[str, int] = job["limits"]  # type: ignore[assignment]
     try:
         if gate is not None:
             gate.wait()
@@ -507,7 +485,7 @@ def become(
             hard = resource.getrlimit(name)[1]
             bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(name, (bound, bound))
-        os.chdir(job["cwd"])  # type: ignore[arg-type]
+        os.chdir("/work")
         argv: list[bytes] = job["argv"]  # type: ignore[assignment]
         if program is not None:
             dumpable(1)
@@ -613,7 +591,7 @@ def read_artifact(path: str, size_max: int) -> bytes | None:
 def send_report(seen: dict[str, int], blobs: tuple[bytes, bytes, bytes, bytes], artifacts: list[bytes | None]) -> None:
     """The line of numbers and what they measure: stdout, stderr, the problem, the processes, and the artifacts."""
     numbers = dict.fromkeys(FIELDS, 0) | {"exit_code": NO_EXIT} | seen
-    numbers |= zip(("stdout", "stderr", "problem", "processes"), map(len, blobs), strict=True)
+    numbers |= zip(BLOBS, map(len, blobs), strict=True)
     line = [numbers[name] for name in FIELDS] + [-1 if item is None else len(item) for item in artifacts]
     send(" ".join(map(str, line)).encode() + b"\n")
     for blob in (*blobs, *artifacts):

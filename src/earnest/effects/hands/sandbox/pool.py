@@ -80,7 +80,9 @@ class Pool:
 
     async def take(self, shape: Shape, program: Program | None) -> Box:
         """A box for this shape and program: one that stands ready, or a new one."""
-        lasts, is_test = self._lasts(shape), program is EXECUTES
+        is_test = program is EXECUTES
+        # Masks that hide more than the plain ones were asked for by one execution.
+        lasts = shape.lasts and shape.masks == self.plain.masks and shape.disk_bytes == self.plain.disk_bytes
         ready = self._of((shape, program)) if lasts and not is_test else None
         while ready:
             box = ready.popleft()
@@ -89,10 +91,6 @@ class Pool:
             box.close()
         by_zygote = lasts and (is_test or (self._size > 0 and self.zygotes_hold))
         return await self.begin(shape, program, by_zygote=by_zygote)
-
-    def _lasts(self, shape: Shape) -> bool:
-        """Masks of the shape that hide more than the plain ones were asked for by one execution."""
-        return shape.lasts and shape.masks == self.plain.masks and shape.disk_bytes == self.plain.disk_bytes
 
     def _of(self, kind: Kind) -> deque[Box]:
         """The boxes of a kind, which is the last asked for now; the one that nobody asked for longest may make way."""

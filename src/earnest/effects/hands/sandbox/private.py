@@ -8,7 +8,8 @@ from typing import Final
 
 from earnest.effects.hands.sandbox.host import Host
 
-KEYS: Final = (
+PRIVATE: Final = (
+    # keys
     ".age",
     ".config/age",
     ".config/sops",
@@ -17,8 +18,7 @@ KEYS: Final = (
     ".minisign",
     ".pki",
     ".ssh",
-)
-CREDENTIALS: Final = (
+    # credentials
     ".aws",
     ".azure",
     ".boto",
@@ -58,8 +58,7 @@ CREDENTIALS: Final = (
     ".terraformrc",
     ".vault-token",
     ".yarnrc.yml",
-)
-WALLETS: Final = (
+    # wallets
     ".bitcoin",
     ".config/1Password",
     ".config/Bitwarden",
@@ -70,8 +69,7 @@ WALLETS: Final = (
     ".local/share/keyrings",
     ".local/share/kwalletd",
     ".password-store",
-)
-BROWSERS_AND_MAIL: Final = (
+    # browsers and mail
     ".config/BraveSoftware",
     ".config/chromium",
     ".config/google-chrome",
@@ -83,8 +81,7 @@ BROWSERS_AND_MAIL: Final = (
     "snap/firefox",
     ".var/app/com.google.Chrome",
     ".var/app/org.mozilla.firefox",
-)
-HISTORIES: Final = (
+    # histories
     ".bash_history",
     ".local/share/fish/fish_history",
     ".mysql_history",
@@ -93,14 +90,10 @@ HISTORIES: Final = (
     ".python_history",
     ".zsh_history",
 )
-PRIVATE: Final = (*KEYS, *CREDENTIALS, *WALLETS, *BROWSERS_AND_MAIL, *HISTORIES)
 
 
 def private_places(home: Path, more: Iterable[Path] = ()) -> tuple[Path, ...]:
-    """What exists of `PRIVATE` below `home`, and of `more`: links followed, outermost only, in order.
-
-    Reads the file system, changes nothing.
-    """
+    """What exists of `PRIVATE` below `home`, and of `more`: links followed, outermost only, in order."""
     places: set[Path] = set()
     there = (Path(place) for place in (f"{home}/{name}" for name in PRIVATE) if os.path.lexists(place))  # most are not
     for place in (*there, *more):

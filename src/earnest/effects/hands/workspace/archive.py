@@ -9,19 +9,21 @@ import gzip
 import lzma
 import os
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, Any, Final
 
 from earnest.effects.hands.workspace.members import ArchiveMember, Metered, refused
-from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits, folded, take_snapshot
+from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits, created, folded, take_snapshot
 from earnest.effects.hands.workspace.tar_members import is_tar, tar_members
 from earnest.effects.hands.workspace.zip_members import is_zip, zip_members
 
 _HEAD_BYTES: Final = 512
-_GZIP: Final = b"\x1f\x8b"
-_BZIP2: Final = b"BZh"
-_XZ: Final = b"\xfd7zXZ\x00"
+_PACKED: Final[dict[bytes, Callable[[IO[bytes]], Any]]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
 _ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
 
 
@@ -48,7 +50,8 @@ def unpack(archive: Path, destination: Path, limits: SnapshotLimits) -> None:
             if path and member.is_folder:
                 (destination / path).mkdir(mode=0o700, parents=True, exist_ok=True)
             elif path:
-                _write(destination / path, member)
+                with created(destination / path, member.executable) as copy:
+                    copy.writelines(member.chunks)
 
 
 def _members(file: IO[bytes], limits: SnapshotLimits) -> Iterator[ArchiveMember]:
@@ -60,21 +63,10 @@ def _members(file: IO[bytes], limits: SnapshotLimits) -> Iterator[ArchiveMember]
         raise refused("it is packed with Zstandard: use gzip, bzip2, xz or zip")
     if is_tar(head):
         return tar_members(Metered(file, file, limits.size_bytes))
-    if head.startswith(_GZIP):
-        return tar_members(Metered(cast("IO[bytes]", gzip.GzipFile(fileobj=file)), file, limits.size_bytes))
-    if head.startswith(_BZIP2):
-        return tar_members(Metered(cast("IO[bytes]", bz2.BZ2File(file)), file, limits.size_bytes))
-    if head.startswith(_XZ):
-        return tar_members(Metered(cast("IO[bytes]", lzma.LZMAFile(file)), file, limits.size_bytes))
+    for magic, unpacked in _PACKED.items():
+        if head.startswith(magic):
+            return tar_members(Metered(unpacked(file), file, limits.size_bytes))
     raise refused("it is neither a folder nor a tar or zip archive")
-
-
-def _write(target: Path, member: ArchiveMember) -> None:
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(target, flags, 0o700 if member.executable else 0o600), "wb") as copy:
-        for chunk in member.chunks:
-            copy.write(chunk)
 
 
 class _Names:

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import TypeAlias
 
 from earnest.effects.hands.workspace.tree import KINDS, EntryKind
-from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes, digest_of
+from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes
 from earnest.foundation.errors import Broken
+from earnest.foundation.shapes import to_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +20,21 @@ class PathEntry:
     size_bytes: int = 0
     executable: bool = False
 
+    def to_json(self) -> JsonValue:
+        """`[kind, digest, size in bytes, executable]`."""
+        return [self.kind.value, self.digest, self.size_bytes, self.executable]
 
+    @classmethod
+    def from_json(cls, value: JsonValue, fault: str) -> "PathEntry":
+        """The inverse of `to_json`. Raises `Broken(fault)` for anything else."""
+        match value:
+            case [str(kind), str(digest), int(size_bytes), bool(executable)] if kind in KINDS:
+                return cls(kind=KINDS[kind], digest=digest, size_bytes=size_bytes, executable=executable)
+        raise Broken(fault)
+
+
+Manifest: TypeAlias = Mapping[str, PathEntry]
+"""The whole content of a folder by path: equal for equal content, whatever its times and owners."""
 FOLDER = PathEntry(kind=EntryKind.FOLDER, digest=digest_bytes(b""))
 
 
@@ -45,59 +61,20 @@ class Change:
 
     def to_json(self) -> JsonObject:
         """The form kept in facts."""
-        kept: dict[str, JsonValue] = {
-            "path": self.path,
-            "kind": self.kind.value,
-            "digest": self.digest,
-            "size_bytes": self.size_bytes,
-            "executable": self.executable,
-        }
-        return kept | {"is_same": True} if self.is_same else kept
+        return {name: value for name, value in to_json(self).items() if self.is_same or name != "is_same"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
-    """The whole content of a folder by path."""
-
-    entries: Mapping[str, PathEntry]
-
-    @property
-    def digest(self) -> str:
-        """Equal for equal content, whatever its times and owners."""
-        return digest_of(self.to_json())
-
-    def to_json(self) -> JsonObject:
-        """Path to `[kind, digest, size in bytes, executable]`."""
-        return {
-            path: [entry.kind.value, entry.digest, entry.size_bytes, entry.executable]
-            for path, entry in self.entries.items()
-        }
-
-    @classmethod
-    def from_json(cls, value: JsonValue) -> "Manifest":
-        """The inverse of `to_json`. Raises `Broken` for anything else."""
-        if not isinstance(value, Mapping):
-            raise Broken("not a manifest")
-        return cls(entries={path: _entry(path, fields) for path, fields in value.items()})
-
-
-def _entry(path: str, fields: JsonValue) -> PathEntry:
-    match fields:
-        case [str(kind), str(digest), int(size_bytes), bool(executable)] if kind in KINDS:
-            return PathEntry(kind=KINDS[kind], digest=digest, size_bytes=size_bytes, executable=executable)
-    raise Broken(f"not a manifest: {path}")
-
-
-def difference(before: Mapping[str, PathEntry], after: Mapping[str, PathEntry]) -> tuple[Change, ...]:
+def difference(before: Manifest, after: Manifest) -> tuple[Change, ...]:
     """What leads from `before` to `after`, in order of path."""
     return tuple(
-        _change(path, before.get(path), after.get(path))
+        change_of(path, before.get(path), after.get(path))
         for path in sorted(before.keys() | after.keys())
         if before.get(path) != after.get(path)
     )
 
 
-def _change(path: str, before: PathEntry | None, entry: PathEntry | None) -> Change:
+def change_of(path: str, before: PathEntry | None, entry: PathEntry | None) -> Change:
+    """What leads from the one to the other, which is not the same."""
     if entry is None:
         return Change(path=path, kind=EntryKind.GONE, digest=None)
     return Change(
@@ -129,6 +106,16 @@ def _in_the_way(mine: Change, theirs: Mapping[str, EntryKind], inhabited: set[st
     needs_parent = mine.kind is not EntryKind.GONE
     return needs_parent and any(
         theirs.get(above, EntryKind.FOLDER) is not EntryKind.FOLDER for above in _above(mine.path)
+    )
+
+
+def limited_to(paths: frozenset[str], changes: Iterable[Change]) -> tuple[Change, ...]:
+    """The changes of these paths, and the folders needed above them."""
+    above = {str(parent) for path in paths for parent in PurePosixPath(path).parents}
+    return tuple(
+        change
+        for change in changes
+        if change.path in paths or (change.kind is EntryKind.FOLDER and change.path in above)
     )
 
 

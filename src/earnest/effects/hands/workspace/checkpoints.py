@@ -7,14 +7,18 @@ each path of each checkpoint the content is either still in place or among the k
 
 import json
 import os
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import Manifest, PathEntry
-from earnest.effects.hands.workspace.tree import EntryKind
+from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry, difference
+from earnest.effects.hands.workspace.copying import copy_file
+from earnest.effects.hands.workspace.stage import check_staged, entry_of
+from earnest.effects.hands.workspace.tree import EntryKind, TreeLimits, opened_file, walk
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_bytes
-from earnest.foundation.errors import Broken
+from earnest.foundation.errors import Broken, Refused
 
 _LIVE: Final = ".json"
 _SPENT: Final = ".spent"
@@ -68,17 +72,13 @@ class Checkpoints:
         """What differs from the last whole manifest, or all, if that is much or nothing was written whole yet."""
         if self._whole is not None:
             since, whole = self._whole
-            differs = {
-                path
-                for path in whole.entries.keys() | manifest.entries.keys()
-                if whole.entries.get(path) != manifest.entries.get(path)
-            }
-            if len(differs) * 4 <= len(manifest.entries):
-                now = {path: manifest.entries[path] for path in differs & manifest.entries.keys()}
+            differs = {path for path in whole.keys() | manifest.keys() if whole.get(path) != manifest.get(path)}
+            if len(differs) * 4 <= len(manifest):
+                now = {path: manifest[path] for path in differs & manifest.keys()}
                 gone: list[JsonValue] = [*sorted(differs - now.keys())]
-                return {"since": since, "now": Manifest(entries=now).to_json(), "gone": gone}
+                return {"since": since, "now": manifest_to_json(now), "gone": gone}
         self._whole = (name, manifest)
-        return manifest.to_json()
+        return manifest_to_json(manifest)
 
     def _read(self, path: Path) -> Manifest:
         """The manifest in a file. Raises `Broken`."""
@@ -86,9 +86,9 @@ class Checkpoints:
         match found:
             case {"since": str(since), "now": dict(now), "gone": list(gone)}:
                 removed, whole = set(gone), self._whole_of(since)
-                kept = {at: entry for at, entry in whole.entries.items() if at not in removed}
-                return Manifest(entries={**kept, **Manifest.from_json(now).entries})
-        manifest = Manifest.from_json(found)
+                kept = {at: entry for at, entry in whole.items() if at not in removed}
+                return {**kept, **manifest_from_json(now)}
+        manifest = manifest_from_json(found)
         self._whole = (path.stem, manifest)
         return manifest
 
@@ -99,7 +99,7 @@ class Checkpoints:
             place = next((one for one in places if one.exists()), None)
             if place is None:
                 raise Broken(f"the checkpoint {name}, on which another one rests, is gone")
-            self._whole = (name, Manifest.from_json(json.loads(place.read_bytes())))
+            self._whole = (name, manifest_from_json(json.loads(place.read_bytes())))
         return self._whole[1]
 
     def spend(self, label: str) -> None:
@@ -128,13 +128,69 @@ class Checkpoints:
         """Where this content is kept, if it is: a file, or a link with the same target."""
         return self._kept / _name(entry)
 
+    def bring_back(self, folder: Path, wanted: Manifest, changes: Iterable[Change]) -> None:
+        """Fill a stage with the kept content of `changes`. Raises `Broken` if some is lost."""
+        folder.mkdir(parents=True)
+        for change in changes:
+            entry = wanted.get(change.path)
+            if entry is None or entry.kind is EntryKind.FOLDER:
+                continue
+            target = folder / change.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            kept = self.kept(entry)
+            if not os.path.lexists(kept):
+                raise Broken(f"{change.path}: its former content was changed from outside and is lost")
+            if entry.kind is EntryKind.LINK:
+                target.symlink_to(kept.readlink())
+                continue
+            with opened_file(kept.parent, kept.name) as source:
+                copy_file(source, target, executable=entry.executable)
+        check_staged(folder, changes)
+
     def _names_of_all(self) -> set[str]:
         return {name for manifest in self._live.values() for name in _names(manifest)}
 
 
+def manifest_to_json(entries: Manifest) -> JsonObject:
+    """The form kept in files."""
+    return {path: entry.to_json() for path, entry in entries.items()}
+
+
+def manifest_from_json(value: JsonValue) -> Manifest:
+    """The inverse of `manifest_to_json`. Raises `Broken` for anything else."""
+    if not isinstance(value, Mapping):
+        raise Broken("not a manifest")
+    return {path: PathEntry.from_json(entry, f"not a manifest: {path}") for path, entry in value.items()}
+
+
 def _names(manifest: Manifest) -> set[str]:
-    return {_name(entry) for entry in manifest.entries.values() if entry.kind is not EntryKind.FOLDER}
+    return {_name(entry) for entry in manifest.values() if entry.kind is not EntryKind.FOLDER}
 
 
 def _name(entry: PathEntry) -> str:
     return f"{entry.kind.value}-{entry.digest.removeprefix('sha256:')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Since:
+    """What differs between a workspace at rest and one of its checkpoints, read without touching either.
+
+    `before` is what the checkpoint remembers, `changes` what is otherwise now, in order of path. The present content
+    lies in the `folder`, what has left it among what `checkpoints` keep.
+    """
+
+    before: Manifest
+    changes: tuple[Change, ...]
+    folder: Path
+    checkpoints: Checkpoints
+
+
+def changes_since(folder: Path, stages: Path, label: str, limits: TreeLimits, reserved: Collection[str] = ()) -> Since:
+    """Raises `Refused("no_checkpoint")` if the label was never taken, and whatever `tree.walk` refuses."""
+    checkpoints = Checkpoints(stages / "checkpoints")
+    before = checkpoints.find(label)
+    if before is None:
+        raise Refused("no_checkpoint", f"{folder} has no checkpoint {label!r}")
+    tree = walk(folder, limits, frozenset(reserved))
+    now = {path: entry_of(folder, path, node) for path, node in tree.items()}
+    return Since(before=before, changes=difference(before, now), folder=folder, checkpoints=checkpoints)

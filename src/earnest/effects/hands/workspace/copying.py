@@ -1,6 +1,7 @@
 """Copying a file as cheaply as the file system allows, and digesting it on the way."""
 
 import errno
+import fcntl
 import hashlib
 import os
 import stat
@@ -15,33 +16,31 @@ _NEVER_HERE: Final = frozenset({errno.EOPNOTSUPP, errno.ENOTTY, errno.ENOSYS})
 _NOT_HERE: Final = frozenset({errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS, errno.EPERM})
 
 
-def copy_file(source: int, target: Path, *, executable: bool) -> os.stat_result:
-    """Write what the descriptor `source` holds to the new file `target`; gives the new file's status.
-
-    The copy is older by one nanosecond. A kernel's clock may stand still for milliseconds; a write to the copy would
-    otherwise give it the time that the original has when that was written just before.
-    """
-    return _copied(source, target, executable, None)
-
-
 def copy_and_digest(
     source: int, target: Path | str, *, executable: bool, folder: int | None = None
 ) -> tuple[os.stat_result, str]:
-    """As `copy_file`, and the digest of what was copied, which is read once. `target` may be a name in a `folder`."""
+    """As `copy_file`, and the digest of what was copied, which is read once."""
     digest = hashlib.sha256()
-    status = _copied(source, target, executable, digest.update, folder)
+    status = copy_file(source, target, executable=executable, folder=folder, read=digest.update)
     return status, "sha256:" + digest.hexdigest()
 
 
-def _copied(
+def copy_file(
     source: int,
     target: Path | str,
+    *,
     executable: bool,
-    read: Callable[[bytes], None] | None,
     folder: int | None = None,
+    read: Callable[[bytes], None] | None = None,
 ) -> os.stat_result:
-    """`read` is handed all that the source holds, in order."""
+    """Write what the descriptor `source` holds to the new file `target`; gives the new file's status.
+
+    `target` may be a name in a `folder`; `read` is handed all that the source holds, in order.
+    The copy is older by one nanosecond. A kernel's clock may stand still for milliseconds; a write to the copy would
+    otherwise give it the time that the original has when that was written just before.
+    """
     before = os.fstat(source)
+    has_holes = before.st_blocks * 512 < before.st_size  # which a kernel that copies writes out
     mode = 0o755 if executable else 0o644
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     copy = os.open(target, flags, mode, dir_fd=folder)
@@ -49,7 +48,7 @@ def _copied(
         is_cloned = before.st_size > 0 and _cloned(source, copy, before.st_dev)
         if read is not None:
             _copied_by_hand(source, None if is_cloned else copy, read, before.st_size)
-        elif before.st_size and not is_cloned and (_has_holes(before) or not _copied_by_kernel(source, copy)):
+        elif before.st_size and not is_cloned and (has_holes or not _copied_by_kernel(source, copy)):
             _copied_by_hand(source, copy)
         os.utime(copy, ns=(before.st_atime_ns, before.st_mtime_ns - 1))
         after = os.fstat(copy)
@@ -61,10 +60,6 @@ def _copied(
         os.close(copy)
 
 
-def _has_holes(status: os.stat_result) -> bool:
-    return status.st_blocks * 512 < status.st_size  # which a kernel that copies writes out
-
-
 _unshared: Final[set[int]] = set()
 """Devices whose file system is known to share no blocks: of many files each would be asked about."""
 
@@ -73,11 +68,7 @@ def _cloned(source: int, copy: int, device: int) -> bool:
     if device in _unshared:
         return False
     try:
-        import fcntl  # noqa: PLC0415  (not on every system)
-
         fcntl.ioctl(copy, _FICLONE, source)
-    except ImportError:
-        return False
     except OSError as error:
         if error.errno in _NEVER_HERE:
             _unshared.add(device)

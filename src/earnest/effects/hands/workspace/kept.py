@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry, listing_digest
+from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotEntry, created, listing_digest
 from earnest.foundation.canonical import JsonValue, digest_bytes
 from earnest.foundation.errors import Broken, Refused
 
@@ -45,10 +45,8 @@ class KeptFiles:
                 raise Refused("evidence_gone", f"the content of {entry.path} is no longer kept") from None
             if digest_bytes(data) != entry.digest:
                 raise Broken(f"the kept content of {entry.path} is not what it was")
-            target = folder / entry.path
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            target.write_bytes(data)
-            target.chmod(0o700 if entry.mode_executable else 0o600)
+            with created(folder / entry.path, entry.mode_executable) as copy:
+                copy.write(data)
         return Snapshot(entries=tuple(entries), digest=listing_digest(tuple(entries)), folder=folder)
 
     def tidy(self, newest_first: Iterator[Sequence[SnapshotEntry]]) -> None:
@@ -90,13 +88,8 @@ class KeptFiles:
             raise
 
 
-def entries_to_json(entries: Sequence[SnapshotEntry]) -> JsonValue:
-    """A listing as it is kept: path, size, digest and executable bit of each file."""
-    return [[entry.path, entry.size_bytes, entry.digest, entry.mode_executable] for entry in entries]
-
-
 def entries_from_json(value: JsonValue) -> tuple[SnapshotEntry, ...]:
-    """The inverse of `entries_to_json`. Raises `Broken` for anything else."""
+    """The inverse of `snapshot.entries_to_json`. Raises `Broken` for anything else."""
     if not isinstance(value, list):
         raise Broken("not a listing")
     return tuple(_entry(row) for row in value)

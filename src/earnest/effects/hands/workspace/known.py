@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import Change, PathEntry
+from earnest.effects.hands.workspace.changes import Change, PathEntry, change_of
 from earnest.effects.hands.workspace.overlay import Below
 from earnest.effects.hands.workspace.snapshot import Seen
 from earnest.effects.hands.workspace.stage import entry_of
@@ -25,25 +25,21 @@ class KnownContent:
     def __init__(self, folder: Path, limits: TreeLimits, reserved: frozenset[str]) -> None:
         self.nodes: dict[str, FileNode] = {}
         self.now: Below | None = None
-        self._learned: Seen = {}
         self._folder = folder
         self._limits = limits
         self._reserved = reserved
 
-    def learn(self, seen: Seen) -> None:
-        """What was read of files while they were made: as long as they are the same, they need not be read again."""
-        self._learned = seen
-
-    def read(self) -> Below:
-        """The content as it is now."""
+    def read(self, learned: Seen | None = None) -> Below:
+        """The content as it is now. `learned` is what was read of files while they were made."""
         tree = walk(self._folder, self._limits, self._reserved)
         began_ns = _tick_ns()
         known = self.now.entries if self.now else {}
         entries = {
-            path: known[path] if path in known and self.nodes.get(path) == node else self._read(path, node)
+            path: known[path]
+            if path in known and self.nodes.get(path) == node
+            else self._read(path, node, learned or {})
             for path, node in tree.items()
         }
-        self._learned = {}
         self.nodes = {
             path: node if self.nodes.get(path) == node or began_ns - node.identity[2] > RECENT_NS else _unsure(node)
             for path, node in tree.items()
@@ -51,8 +47,8 @@ class KnownContent:
         self.now = Below.of(entries)
         return self.now
 
-    def _read(self, path: str, node: FileNode) -> PathEntry:
-        identity, digest = self._learned.get(path, (None, ""))
+    def _read(self, path: str, node: FileNode, learned: Seen) -> PathEntry:
+        identity, digest = learned.get(path, (None, ""))
         if node.kind is EntryKind.FILE and node.identity == identity:
             return PathEntry(kind=EntryKind.FILE, digest=digest, size_bytes=node.size_bytes, executable=node.executable)
         return entry_of(self._folder, path, node)
@@ -107,11 +103,7 @@ class KnownContent:
         except (FileNotFoundError, NotADirectoryError):
             found = None
         expected = self.seen().entries.get(path)
-        if found == expected:
-            return None
-        if found is None:
-            return Change(path=path, kind=EntryKind.GONE, digest=None)
-        return Change(path=path, kind=found.kind, digest=found.digest)
+        return None if found == expected else change_of(path, expected, found)
 
 
 def _tick_ns() -> int:

@@ -4,20 +4,18 @@ import hashlib
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import IO, Final, TypeAlias
 
-from earnest.effects.hands.workspace.tree import stays_inside
+from earnest.effects.hands.workspace.tree import FILE_FLAGS, FOLDER_FLAGS, identity_of, opened, stays_inside
 from earnest.foundation.canonical import JsonValue, digest_of
 from earnest.foundation.errors import Refused
 
 PROBLEMS_SHOWN_MAX: Final = 20
 _CHUNK_BYTES: Final = 1024 * 1024
-_FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS: Final = (
     (stat.S_ISLNK, "a symbolic link"),
     (stat.S_ISFIFO, "a FIFO"),
@@ -72,47 +70,27 @@ class Snapshot:
         return next((entry for entry in self.entries if entry.path == path), None)
 
 
-def take_snapshot(folder: Path, destination: Path, limits: SnapshotLimits | None = None) -> Snapshot:
+def take_snapshot(
+    folder: Path, destination: Path | None, limits: SnapshotLimits | None = None, seen: Seen | None = None
+) -> Snapshot:
     """Copy the regular files of `folder` into `destination`, which must not exist yet, and say what they are.
+
+    Without one nothing is copied: the folder is one that nobody else can reach. What was `seen` before, and is the same
+    file still, is not read again.
 
     Empty folders are no content. Files are opened through descriptors of their folders and never through a link, so
     what is swapped while we read cannot lead outside. Raises `Refused("snapshot_refused")` naming every path that is
     no plain file, has a second name on disk, has an unusable name, or has the name of another after NFKC and case
     folding; a passed limit ends the reading at once.
     """
-    destination.mkdir(mode=0o700, parents=True)
-    return _snapshot(folder, limits, destination)
-
-
-def snapshot_in_place(folder: Path, limits: SnapshotLimits | None = None, seen: Seen | None = None) -> Snapshot:
-    """What a folder holds that nobody else can reach: nothing is copied. Raises as `take_snapshot` does.
-
-    What was `seen` before, and is the same file still, is not read again.
-    """
-    return _snapshot(folder, limits, None, seen)
-
-
-def is_intact(snapshot: Snapshot, limits: SnapshotLimits | None = None) -> bool:
-    """True if the copy still holds exactly what was taken in, and nothing else."""
-    try:
-        return _snapshot(snapshot.folder, limits, None, snapshot.seen).digest == snapshot.digest
-    except (Refused, OSError):
-        return False
-
-
-def listing_digest(entries: tuple[SnapshotEntry, ...], links: Sequence[tuple[str, str]] = ()) -> str:
-    """The digest of the canonical listing: path, size, digest and executable bit of each file, and where links lead."""
-    files: list[JsonValue] = [[one.path, one.size_bytes, one.digest, one.mode_executable] for one in entries]
-    leading: list[JsonValue] = [[path, target] for path, target in sorted(links)]
-    return digest_of([files, leading] if leading else files)
-
-
-def _snapshot(
-    folder: Path, limits: SnapshotLimits | None, destination: Path | None, seen: Seen | None = None
-) -> Snapshot:
-    """Everything in `folder`, in order of path, copied to `destination` if there is one."""
+    if destination is not None:
+        destination.mkdir(mode=0o700, parents=True)
     intake = _Intake(limits or SnapshotLimits(), destination, seen or {})
-    with _opened_root(folder) as root:
+    with ExitStack() as stack:
+        try:
+            root = stack.enter_context(opened(folder, FOLDER_FLAGS))
+        except OSError as error:
+            raise Refused("snapshot_refused", f"{folder} is not a folder that can be read: {error.strerror}") from None
         intake.read_folder(root, "", depth=1)
     if intake.problems:
         raise _refusal(intake.problems)
@@ -126,16 +104,24 @@ def _snapshot(
     )
 
 
-@contextmanager
-def _opened_root(folder: Path) -> Iterator[int]:
+def is_intact(snapshot: Snapshot, limits: SnapshotLimits | None = None) -> bool:
+    """True if the copy still holds exactly what was taken in, and nothing else."""
     try:
-        root = os.open(folder, _FOLDER_FLAGS)
-    except OSError as error:
-        raise Refused("snapshot_refused", f"{folder} is not a folder that can be read: {error.strerror}") from None
-    try:
-        yield root
-    finally:
-        os.close(root)
+        return take_snapshot(snapshot.folder, None, limits, snapshot.seen).digest == snapshot.digest
+    except (Refused, OSError):
+        return False
+
+
+def listing_digest(entries: tuple[SnapshotEntry, ...], links: Sequence[tuple[str, str]] = ()) -> str:
+    """The digest of the canonical listing: path, size, digest and executable bit of each file, and where links lead."""
+    files = entries_to_json(entries)
+    leading: list[JsonValue] = [[path, target] for path, target in sorted(links)]
+    return digest_of([files, leading] if leading else files)
+
+
+def entries_to_json(entries: Sequence[SnapshotEntry]) -> JsonValue:
+    """A listing as it is kept and digested: path, size, digest and executable bit of each file."""
+    return [[entry.path, entry.size_bytes, entry.digest, entry.mode_executable] for entry in entries]
 
 
 def _refusal(problems: list[str]) -> Refused:
@@ -163,13 +149,8 @@ class _Intake:
         taken: dict[str, str] = {}
         for name in self._names(folder):
             path = prefix + name
-            if fault := name_fault(name, path, self._limits.path_bytes):
-                fault += ": rename it"
-            twin = taken.setdefault(folded(name), name)
-            if fault is None and twin != name:
-                fault = f"cannot be told from {prefix + twin!r} everywhere: rename one of them"
-            if fault is None:
-                fault = self._read_entry(folder, name, path, depth)
+            unusable = name_fault(name, prefix, taken, self._limits.path_bytes)
+            fault = ": ".join(unusable) if unusable else self._read_entry(folder, name, path, depth)
             if fault is not None:
                 self.problems.append(f"{path!r} {fault}")
 
@@ -191,17 +172,14 @@ class _Intake:
             if self._is_known(path, status):
                 return None
             if stat.S_ISDIR(mode):
-                child = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
-                try:
+                with opened(name, FOLDER_FLAGS, folder) as child:
                     self.read_folder(child, path + "/", depth + 1)
-                finally:
-                    os.close(child)
                 return None
             if stat.S_ISLNK(mode) and self._limits.links:
                 return self._read_link(folder, name, path)
             if not stat.S_ISREG(mode):
                 return "is " + next((word for is_kind, word in _KINDS if is_kind(mode)), "no regular file")
-            handle = os.open(name, _FILE_FLAGS, dir_fd=folder)
+            handle = os.open(name, FILE_FLAGS, dir_fd=folder)
         except OSError as error:
             return f"cannot be read: {error.strerror}"
         try:
@@ -212,19 +190,19 @@ class _Intake:
     def _is_known(self, path: str, status: os.stat_result) -> bool:
         """True if the file was seen before, and is taken in without being read."""
         identity, digest = self._seen_before.get(path, (None, ""))
-        if identity != (status.st_ino, status.st_mtime_ns, status.st_ctime_ns) or status.st_nlink != 1:
+        if identity != identity_of(status) or status.st_nlink != 1:
             return False
-        self._size_bytes += status.st_size
-        self._check_size()
-        executable = bool(status.st_mode & stat.S_IXUSR)
-        self.entries.append(
-            SnapshotEntry(path=path, size_bytes=status.st_size, digest=digest, mode_executable=executable)
-        )
+        self._weigh(status.st_size)
+        self._add(path, status.st_size, digest, executable=bool(status.st_mode & stat.S_IXUSR))
         return True
 
-    def _check_size(self) -> None:
+    def _weigh(self, size_bytes: int) -> None:
+        self._size_bytes += size_bytes
         if self._size_bytes > self._limits.size_bytes:
             raise Refused("snapshot_refused", f"more than {self._limits.size_bytes} bytes")
+
+    def _add(self, path: str, size_bytes: int, digest: str, *, executable: bool) -> None:
+        self.entries.append(SnapshotEntry(path=path, size_bytes=size_bytes, digest=digest, mode_executable=executable))
 
     def _read_link(self, folder: int, name: str, path: str) -> str | None:
         target = os.readlink(name, dir_fd=folder)
@@ -245,43 +223,23 @@ class _Intake:
             return "has a second name on disk (a hard link)"
         executable = bool(status.st_mode & stat.S_IXUSR)
         digest, size_bytes = hashlib.sha256(), 0
-        with self._copy(path, executable) as copy:
+        copying = nullcontext() if self._destination is None else created(self._destination / path, executable)
+        with copying as copy:
             while chunk := os.read(handle, _CHUNK_BYTES):
                 size_bytes += len(chunk)
-                self._size_bytes += len(chunk)
-                self._check_size()
+                self._weigh(len(chunk))
                 digest.update(chunk)
                 if copy is not None:
-                    _write_all(copy, chunk)
-        self.entries.append(
-            SnapshotEntry(
-                path=path,
-                size_bytes=size_bytes,
-                digest="sha256:" + digest.hexdigest(),
-                mode_executable=executable,
-            )
-        )
+                    copy.write(chunk)
+        self._add(path, size_bytes, "sha256:" + digest.hexdigest(), executable=executable)
         return None
 
-    @contextmanager
-    def _copy(self, path: str, executable: bool) -> Iterator[int | None]:
-        if self._destination is None:
-            yield None
-            return
-        target = self._destination / path
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        handle = os.open(target, flags, 0o700 if executable else 0o600)
-        try:
-            yield handle
-        finally:
-            os.close(handle)
 
-
-def _write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
+def created(target: Path, executable: bool) -> IO[bytes]:
+    """A new file for us alone, with the folders above it. Raises `OSError`."""
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(target, flags, 0o700 if executable else 0o600), "wb")
 
 
 def folded(name: str) -> str:
@@ -291,14 +249,15 @@ def folded(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-def name_fault(name: str, path: str, path_bytes_max: int) -> str | None:
-    """Why nothing that stands there can be judged; None if it can."""
+def name_fault(name: str, prefix: str, taken: dict[str, str], path_bytes_max: int) -> tuple[str, str] | None:
+    """Why nothing that stands there can be judged, and what mends it; None if it can. It joins the `taken` names."""
+    path, twin = prefix + name, taken.setdefault(folded(name), name)
     try:
         size_bytes = len(path.encode())
     except UnicodeEncodeError:
-        return "has a name that is not UTF-8"
+        return "has a name that is not UTF-8", "rename it"
     if not name.isprintable() and any(unicodedata.category(character) == "Cc" for character in name):
-        return "has a control character in its name"
+        return "has a control character in its name", "rename it"
     if size_bytes > path_bytes_max:
-        return f"is longer than {path_bytes_max} bytes"
-    return None
+        return f"is longer than {path_bytes_max} bytes", "rename it"
+    return (f"cannot be told from {prefix + twin!r} everywhere", "rename one of them") if twin != name else None

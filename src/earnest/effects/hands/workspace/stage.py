@@ -3,14 +3,16 @@
 import asyncio
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from earnest.effects.hands.workspace.changes import FOLDER, Change, PathEntry, difference
 from earnest.effects.hands.workspace.overlay import Below, changes_in
-from earnest.effects.hands.workspace.tree import EntryKind, FileNode, TreeLimits, opened_file, walk
+from earnest.effects.hands.workspace.tree import EntryKind, FileNode, TreeLimits, node_at, opened_file, walk
 from earnest.foundation.canonical import digest_bytes
+from earnest.foundation.errors import Broken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +33,6 @@ class Stage:
     lowers: tuple[Path, ...] = ()
     since: int = 0
 
-    @property
-    def base(self) -> Mapping[str, PathEntry]:
-        """What it was made from."""
-        return self.below.entries
-
     async def changes(self) -> tuple[Change, ...]:
         """What differs from the base now, in order of path; to be asked when everything that writes has ended.
 
@@ -44,17 +41,12 @@ class Stage:
         return await asyncio.to_thread(self._changes)
 
     def _changes(self) -> tuple[Change, ...]:
+        read, before = partial(entry_of, self.upper), self.below.entries
         if self.lowers:
-            return changes_in(self.upper, self.below, self.limits, self.reserved, self._entry)
+            return changes_in(self.upper, self.below, self.limits, self.reserved, read)
         tree = walk(self.upper, self.limits, self.reserved)
-        after = {
-            path: self.base[path] if self.made.get(path) == node else self._entry(path, node)
-            for path, node in tree.items()
-        }
-        return difference(self.base, after)
-
-    def _entry(self, path: str, node: FileNode) -> PathEntry:
-        return entry_of(self.upper, path, node)
+        after = {path: before[path] if self.made.get(path) == node else read(path, node) for path, node in tree.items()}
+        return difference(before, after)
 
 
 def entry_of(root: Path, path: str, node: FileNode) -> PathEntry:
@@ -68,3 +60,14 @@ def entry_of(root: Path, path: str, node: FileNode) -> PathEntry:
             return PathEntry(kind=EntryKind.LINK, digest=digest_bytes(node.target.encode()))
         case _:
             return FOLDER
+
+
+def check_staged(folder: Path, changes: Iterable[Change]) -> None:
+    """Raise `Broken` if something still waiting in the stage is not what was recorded."""
+    for change in changes:
+        path = folder / change.path
+        if change.kind not in {EntryKind.FILE, EntryKind.LINK} or not os.path.lexists(path):
+            continue
+        entry = entry_of(folder, change.path, node_at(path))
+        if (entry.kind, entry.digest) != (change.kind, change.digest):
+            raise Broken(f"{change.path}: what was staged is not what was recorded")

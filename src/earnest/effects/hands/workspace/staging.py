@@ -15,18 +15,16 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.hands.workspace.changes import Change, Manifest, PathEntry, conflicting, difference
-from earnest.effects.hands.workspace.checkpoints import Checkpoints, file_name_of
+from earnest.effects.hands.workspace.changes import Change, conflicting, difference, limited_to
+from earnest.effects.hands.workspace.checkpoints import Checkpoints, file_name_of, manifest_from_json, manifest_to_json
 from earnest.effects.hands.workspace.copying import copy_file
 from earnest.effects.hands.workspace.known import SMALL_ENTRIES, KnownContent
 from earnest.effects.hands.workspace.mounts import Mounts
 from earnest.effects.hands.workspace.moving import Mover
 from earnest.effects.hands.workspace.overlay import Below
 from earnest.effects.hands.workspace.snapshot import Seen
-from earnest.effects.hands.workspace.stage import Stage
-from earnest.effects.hands.workspace.staged import bring_back, check_staged, limited_to
-from earnest.effects.hands.workspace.trash import Trash
-from earnest.effects.hands.workspace.tree import EntryKind, FileNode, TreeLimits, node_at, opened_file
+from earnest.effects.hands.workspace.stage import Stage, check_staged
+from earnest.effects.hands.workspace.tree import EntryKind, FileNode, Trash, TreeLimits, node_at, opened_file
 from earnest.effects.hands.workspace.views import UPPER, WORK, Views
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Broken, Refused
@@ -40,7 +38,8 @@ class Workspace:
     `stages` is a folder on the same file system, outside of `folder`, that belongs to this workspace alone. `reserved`
     are paths at which something else is mounted for tools: they are no part of the content. `lays` is asked once, when
     the content is large, why in this folder nothing can be laid over another; without it, stages are always copies.
-    Hold `turn` from `conflicts` until `commit` has returned, so that no other commit comes between.
+    Hold `turn` from `conflicts` until `commit` has returned, so that no other commit comes between. Others only read
+    its `checkpoints`.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class Workspace:
             raise Refused("stages_elsewhere", f"{stages} is not on the file system of {folder}")
         if self._stages.is_relative_to(self.folder):
             raise Refused("stages_elsewhere", f"{stages} lies inside {folder}")
-        self._checkpoints = Checkpoints(stages.resolve() / "checkpoints")
+        self.checkpoints = Checkpoints(stages.resolve() / "checkpoints")
         self._mover = Mover(self.folder, keep=self._keep)
         self._lays = lays
         self.copies_because: str | None = None  # of a large workspace: empty if they are layers
@@ -111,7 +110,7 @@ class Workspace:
         """Those of the stage's changed paths that the workspace changed, too, since the stage was made."""
         with self._alone:
             if not self._is_laid or stage.since < 0:
-                return conflicting(changes, difference(stage.base, self._now().entries))
+                return conflicting(changes, difference(stage.below.entries, self._now().entries))
             moved = {change.path for _, waiting in self._waiting for change in waiting}
             strange = (self._known.strange(change.path) for change in changes if change.path not in moved)
             return conflicting(changes, [*chain(*self._commits[stage.since :]), *filter(None, strange)])
@@ -150,26 +149,9 @@ class Workspace:
         await self._mounts.leave(stage_id)
         await self._merge()
 
-    async def manifest(self) -> Manifest:
-        """The content as it is now."""
-        return await asyncio.to_thread(self._manifest)
-
-    def is_new(self, label: str) -> bool:
-        """True if there never was a checkpoint of this label."""
-        return self._checkpoints.is_new(label)
-
-    def remembered(self, label: str) -> Mapping[str, PathEntry]:
-        """What a checkpoint remembers, by path; nothing under a label that is spent or was never taken."""
-        found = self._checkpoints.find(label)
-        return found.entries if found else {}
-
-    def former(self, entry: PathEntry) -> Path:
-        """Where content lies that a checkpoint remembers and that has left the folder."""
-        return self._checkpoints.kept(entry)
-
     async def checkpoint(self, label: str, seen: Seen | None = None) -> None:
         """Remember the content, of which `seen` need not be read. A label that was used before is left as it is."""
-        await asyncio.to_thread(self._checkpoint, label, seen or {})
+        await asyncio.to_thread(self._checkpoint, label, seen)
 
     async def restore(self, label: str, within: Collection[str] | None = None) -> tuple[Change, ...]:
         """Bring back what the checkpoint remembers, of these paths or of all, and spend the label; gives what changed.
@@ -181,15 +163,11 @@ class Workspace:
         async with self._at_rest():
             return await asyncio.to_thread(self._restore, label, within)
 
-    async def release(self, label: str) -> None:
-        """Spend a label without bringing anything back."""
-        await asyncio.to_thread(self._release, label)
-
     async def keep(self, stage: Stage) -> None:
         """Have the stage outlive this process: it may hold the only trace of an effect outside."""
         base = self._base_of(stage.id)
         half = base.with_suffix(".half")
-        half.write_bytes(canonical_bytes(Manifest(entries=stage.base).to_json()))
+        half.write_bytes(canonical_bytes(manifest_to_json(stage.below.entries)))
         half.replace(base)
 
     async def kept(self, stage_id: str) -> Stage | None:
@@ -197,7 +175,7 @@ class Workspace:
         base, folder = self._base_of(stage_id), self._stages / file_name_of(stage_id)
         if not base.exists() or not folder.is_dir():
             return None
-        below = Below.of(Manifest.from_json(json.loads(base.read_bytes())).entries)
+        below = Below.of(manifest_from_json(json.loads(base.read_bytes())))
         lowers = (self.folder,) if (folder / WORK).is_dir() else ()
         return self._made(stage_id, folder / UPPER, below, lowers=lowers, since=-1)
 
@@ -323,19 +301,16 @@ class Workspace:
                     copy_file(source, target, executable=node.executable)
                 return node_at(target)
 
-    def _now(self) -> Below:
+    def _now(self, learned: Seen | None = None) -> Below:
         """The content; where layers are laid over it, as it was last seen, since nobody else writes there."""
         with self._alone:
-            return self._known.seen() if self._is_laid else self._known.read()
+            return self._known.seen() if self._is_laid else self._known.read(learned)
 
     def _looked(self) -> Seen:
         with self._alone:
             if not self._waiting:
                 self._known.read()
             return self._known.files()
-
-    def _manifest(self) -> Manifest:
-        return Manifest(entries=self._now().entries)
 
     def _move_in(self, stage_id: str, changes: tuple[Change, ...], checked: bool = False) -> bool:
         with self._alone:
@@ -363,36 +338,31 @@ class Workspace:
 
     def _keep(self, path: str) -> None:
         """What stands at `path` is about to leave: keep it if a checkpoint needs it."""
-        if self._checkpoints.empty:
+        if self.checkpoints.empty:
             return
         entry = self._known.entry(path)
-        if self._checkpoints.needs(entry):
-            self._checkpoints.keep(self.folder / path, entry)
+        if self.checkpoints.needs(entry):
+            self.checkpoints.keep(self.folder / path, entry)
 
-    def _checkpoint(self, label: str, seen: Seen) -> None:
+    def _checkpoint(self, label: str, seen: Seen | None) -> None:
         with self._alone:
-            self._known.learn(seen)
-            if self._checkpoints.is_new(label):
-                self._checkpoints.add(label, self._manifest())
+            if self.checkpoints.is_new(label):
+                self.checkpoints.add(label, self._now(seen).entries)
 
     def _restore(self, label: str, within: Collection[str] | None) -> tuple[Change, ...]:
         with self._alone:
-            wanted = self._checkpoints.find(label)
+            wanted = self.checkpoints.find(label)
             if wanted is None:
                 return ()
-            changes = difference(self._known.read().entries, wanted.entries)
+            changes = difference(self._known.read().entries, wanted)
             if within is not None:
                 changes = limited_to(frozenset(within), changes)
             stage_id = _RESTORE + label
             self._drop(stage_id)
-            bring_back(self._stages / file_name_of(stage_id) / UPPER, wanted, changes, self._checkpoints)
+            self.checkpoints.bring_back(self._stages / file_name_of(stage_id) / UPPER, wanted, changes)
             self._move_in(stage_id, changes)
-            self._checkpoints.spend(label)
+            self.checkpoints.spend(label)
             return changes
-
-    def _release(self, label: str) -> None:
-        with self._alone:
-            self._checkpoints.spend(label)
 
 
 _RESTORE: Final = "restore\0"

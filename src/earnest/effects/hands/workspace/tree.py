@@ -1,4 +1,4 @@
-"""The entries of a folder, read within limits and without ever following a link.
+"""The entries of a folder, read within limits and without ever following a link, and removed.
 
 The content was made by commands of strangers and is read by our own process: folders are walked by descriptor, and
 what is neither a regular file, a folder nor a link that stays inside is refused.
@@ -7,16 +7,17 @@ what is neither a regular file, a folder nor a link that stays inside is refused
 import os
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import count
 from pathlib import Path
 from typing import Final
 
 from earnest.foundation.errors import Refused
 
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class EntryKind(StrEnum):
@@ -68,23 +69,20 @@ def walk(root: Path, limits: TreeLimits, reserved: Collection[str] = (), *, gone
     `workspace_too_many_files`, `workspace_too_large`.
     """
     walker = _Walker(limits=limits, reserved=frozenset(reserved), gone=gone)
-    descriptor = os.open(root, _FOLDER)
-    try:
+    with opened(root, FOLDER_FLAGS) as descriptor:
         walker.enter(descriptor, "", 1)
-    finally:
-        os.close(descriptor)
     return walker.tree
 
 
+@dataclass(slots=True, kw_only=True)
 class _Walker:
     """One walk: what was found, and how much of the limits is used."""
 
-    def __init__(self, *, limits: TreeLimits, reserved: frozenset[str], gone: bool) -> None:
-        self.tree: Tree = {}
-        self._gone = gone
-        self._limits = limits
-        self._reserved = reserved
-        self._size_bytes = 0
+    limits: TreeLimits
+    reserved: frozenset[str]
+    gone: bool
+    tree: Tree = field(default_factory=dict)
+    size_bytes: int = 0
 
     def enter(self, folder: int, prefix: str, depth: int) -> None:
         """List the opened folder whose path is `prefix` (empty or ending in `/`), and what is below it."""
@@ -92,18 +90,19 @@ class _Walker:
             os.fchmod(folder, 0o755)  # a command may have taken its owner's own rights, which are given back
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
-        if entries and depth > self._limits.depth:
-            raise Refused("workspace_too_deep", f"{prefix}: deeper than {self._limits.depth} folders")
+        if entries and depth > self.limits.depth:
+            raise Refused("workspace_too_deep", f"{prefix}: deeper than {self.limits.depth} folders")
         for entry in entries:
             path = prefix + entry.name
-            if path in self._reserved:
+            if path in self.reserved:
                 continue
             self._check_name(path)
-            node = _node(entry, path, folder, gone=self._gone)
+            node = _node(entry, path, folder, gone=self.gone)
             self.tree[path] = node
-            self._count(node)
+            self.size_bytes += node.size_bytes
+            check_size(len(self.tree), self.size_bytes, self.limits)
             if node.kind is EntryKind.FOLDER:
-                with _opened(entry.name, _FOLDER, folder) as inner:
+                with opened(entry.name, FOLDER_FLAGS, folder, regains=True) as inner:
                     self.enter(inner, path + "/", depth + 1)
 
     def _check_name(self, path: str) -> None:
@@ -111,12 +110,8 @@ class _Walker:
             size_bytes = len(path.encode())
         except UnicodeEncodeError as error:
             raise Refused("workspace_name", f"{os.fsencode(path)!r}: the name is not UTF-8") from error
-        if size_bytes > self._limits.path_bytes:
-            raise Refused("workspace_name", f"{path[:80]}…: the path is over {self._limits.path_bytes} bytes")
-
-    def _count(self, node: FileNode) -> None:
-        self._size_bytes += node.size_bytes
-        check_size(len(self.tree), self._size_bytes, self._limits)
+        if size_bytes > self.limits.path_bytes:
+            raise Refused("workspace_name", f"{path[:80]}…: the path is over {self.limits.path_bytes} bytes")
 
 
 def check_size(entries: int, size_bytes: int, limits: TreeLimits) -> None:
@@ -187,26 +182,31 @@ def stays_inside(path: str, target: str) -> bool:
 def opened_file(root: Path, path: str) -> Iterator[int]:
     """A descriptor of the regular file at `path`, reached without following any link. Raises `OSError`."""
     *folders, name = path.split("/")
-    descriptor = os.open(root, _FOLDER)
+    descriptor = os.open(root, FOLDER_FLAGS)
     try:
         for folder in folders:
-            inner = os.open(folder, _FOLDER, dir_fd=descriptor)
+            inner = os.open(folder, FOLDER_FLAGS, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = inner
-        with _opened(name, _FILE, descriptor) as file:
+        with opened(name, FILE_FLAGS, descriptor, regains=True) as file:
             yield file
     finally:
         os.close(descriptor)
 
 
 @contextmanager
-def _opened(name: str, flags: int, folder: int) -> Iterator[int]:
-    """Open `name` in `folder`, with the right to read given back to its owner."""
+def opened(place: Path | str, flags: int, folder: int | None = None, *, regains: bool = False) -> Iterator[int]:
+    """A descriptor of what stands at `place`, or has this name in the opened `folder`. Raises `OSError`.
+
+    With `regains`, the right to read is given back to the owner where it was taken.
+    """
     try:
-        descriptor = os.open(name, flags, dir_fd=folder)
+        descriptor = os.open(place, flags, dir_fd=folder)
     except PermissionError:
-        os.chmod(name, 0o700 if flags & os.O_DIRECTORY else 0o600, dir_fd=folder)
-        descriptor = os.open(name, flags, dir_fd=folder)
+        if not regains:
+            raise
+        os.chmod(place, 0o700 if flags & os.O_DIRECTORY else 0o600, dir_fd=folder)
+        descriptor = os.open(place, flags, dir_fd=folder)
     try:
         yield descriptor
     finally:
@@ -226,8 +226,7 @@ def remove_tree(folder: Path, trash: Path) -> None:
     while waiting:
         current = waiting.pop()
         current.chmod(0o700)
-        descriptor = os.open(current, _FOLDER)
-        try:
+        with opened(current, FOLDER_FLAGS) as descriptor:
             with os.scandir(descriptor) as listing:
                 entries = list(listing)
             for entry in entries:
@@ -239,6 +238,27 @@ def remove_tree(folder: Path, trash: Path) -> None:
                 moved += 1
                 os.rename(entry.name, place, src_dir_fd=descriptor)
                 waiting.append(place)
-        finally:
-            os.close(descriptor)
         current.rmdir()
+
+
+class Trash:
+    """A folder for what is to be removed: a thing loses its name first, so that it is never half there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def take(self, left: Path) -> None:
+        """Remove a file or folder, under a name that is free here."""
+        place = next(free for n in count() if not (free := self.folder / f"{left.name}-{n}").exists())
+        left.rename(place)
+        self._remove(place)
+
+    def empty(self) -> None:
+        """Remove what could not be removed before."""
+        for left in sorted(self.folder.iterdir(), reverse=True):  # an inner folder's name extends its outer's
+            self._remove(left)
+
+    def _remove(self, left: Path) -> None:
+        """What cannot be removed now is tried again by the next sweep, and when the workspace opens."""
+        with suppress(OSError):
+            remove_tree(left, self.folder)

@@ -33,9 +33,8 @@ class Views:
         for name in (UPPER, WORK, SPARE, VIEW):
             (folder / name).mkdir()
         with self._alone:
-            self._ask({"lowers": list(map(str, lowers)), "folder": str(folder)})
-            assert self._process is not None
-            return Path(f"/proc/{self._process.pid}/root{folder / VIEW}")
+            viewer_pid = self._ask({"lowers": list(map(str, lowers)), "folder": str(folder)})
+            return Path(f"/proc/{viewer_pid}/root{folder / VIEW}")
 
     def end(self, folder: Path) -> None:
         """End what `show` began; the changes stay. Does nothing if that was done."""
@@ -51,9 +50,11 @@ class Views:
                 with process:
                     process.kill()
 
-    def _ask(self, order: object) -> None:
-        if self._process is None or self._process.poll() is not None:
-            self._process = subprocess.Popen(  # noqa: S603 - our own file
+    def _ask(self, order: object) -> int:
+        """Have it done, and say by which process."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            process = self._process = subprocess.Popen(  # noqa: S603 - our own file
                 [sys.executable, "-I", "-S", viewer.__file__],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -63,18 +64,16 @@ class Views:
                 start_new_session=True,
                 text=True,
             )
-            self._hear()
-        assert self._process.stdin is not None
+            _hear(process)
         try:
-            self._process.stdin.write(json.dumps(order) + "\n")
-            self._process.stdin.flush()
+            print(json.dumps(order), file=process.stdin, flush=True)
         except OSError as error:
             raise Unavailable(f"what shows layered folders is gone: {error.strerror}") from error
-        self._hear()
+        _hear(process)
+        return process.pid
 
-    def _hear(self) -> None:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        said = self._process.stdout.readline()
-        if said != "\n":
-            raise Unavailable(f"layered folders cannot be shown: {said.strip() or 'the program that does it ended'}")
+
+def _hear(process: subprocess.Popen[str]) -> None:
+    said = process.stdout.readline() if process.stdout else ""
+    if said != "\n":
+        raise Unavailable(f"layered folders cannot be shown: {said.strip() or 'the program that does it ended'}")

@@ -1,7 +1,41 @@
-"""The methods that both clients have, one for each endpoint."""
+"""The methods that both clients have, one for each endpoint: a function says what to ask, a client sends it."""
+
+from collections.abc import Callable, Coroutine
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from earnest.client import agents, claims, jobs, log, money, periods, runs, scores, world
-from earnest.client.endpoint import ClientMethod
+from earnest.client.ask import Ask
+
+if TYPE_CHECKING:
+    from earnest.client.client import AsyncClient, Client
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class ClientMethod(Generic[P, T]):
+    """A method whose parameters are those of `ask`, and whose result is what that asks for."""
+
+    def __init__(self, ask: Callable[P, Ask[T]]) -> None:
+        self._ask = ask
+        self.__doc__ = ask.__doc__
+
+    @overload
+    def __get__(self, client: None, owner: type) -> "ClientMethod[P, T]": ...
+    @overload
+    def __get__(self, client: "Client", owner: type) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, client: "AsyncClient", owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+
+    def __get__(self, client: "Client | AsyncClient | None", owner: type) -> Any:
+        if client is None:
+            return self
+
+        def method(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return client.send(self._ask(*args, **kwargs))
+
+        return update_wrapper(method, self._ask)
 
 
 class Endpoints:

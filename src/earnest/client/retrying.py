@@ -1,12 +1,10 @@
-"""Retries, alike for both clients: a generator that says what to send, and how long to wait."""
+"""Retries, alike for both clients: what is sent again, and after how long."""
 
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from earnest.client.ask import HttpAnswer
 from earnest.client.problem import problem_of, retry_after_ms
-from earnest.effects.ground.clock import Chance
 from earnest.foundation.errors import Unavailable
 
 REDIRECTS: Final = 300
@@ -42,37 +40,8 @@ class Patience:
         return told_ms + jitter if told_ms <= self.wait_max_ms else None
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Wait so long before the next attempt."""
-
-    ms: int
-
-
-class Again:
-    """Send the request; the same one each time."""
-
-
-Step: TypeAlias = Again | Wait
-
-
-def attempts(patience: Patience, chance: Chance) -> Generator[Step, HttpAnswer | ReplyLost | None, HttpAnswer]:
-    """What to do, one step after the other; each `Again` is answered with what came back.
-
-    Returns an answer of 200 to 299, or 304. Raises `Problem`, and `Unavailable` where none came at all.
-    """
-    attempt = 0
-    while True:
-        got = yield Again()
-        assert got is not None
-        wait_ms = patience.wait_ms(got, attempt, chance.fraction())
-        if wait_ms is None:
-            return _outcome(got)
-        yield Wait(wait_ms)
-        attempt += 1
-
-
-def _outcome(got: HttpAnswer | ReplyLost) -> HttpAnswer:
+def answered(got: HttpAnswer | ReplyLost) -> HttpAnswer:
+    """An answer of 200 to 299, or 304. Raises `Problem`, and `Unavailable` where none came at all."""
     if isinstance(got, ReplyLost):
         raise Unavailable(
             f"the platform cannot be reached: {got}; does it serve, and is EARNEST_URL its address?"

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from earnest.client.ask import Ask, HttpAnswer, get, post
+from earnest.client.ask import Ask, get, post
 from earnest.client.payloads import Page
 from earnest.client.payloads_periods import Period, PeriodMetrics
 
@@ -24,8 +24,6 @@ def get_metrics(period: str = "current") -> Ask[PeriodMetrics]:
 
 def get_metrics_csv(period: str = "current") -> Ask[str]:
     """The same as CSV (RFC 4180), a line for each agent."""
-    return replace(get("/periods/{}/metrics", period, query={"format": "csv"}), read=_text)
-
-
-def _text(answer: HttpAnswer) -> str:
-    return answer.content.decode()
+    return replace(
+        get("/periods/{}/metrics", period, query={"format": "csv"}), read=lambda answer: answer.content.decode()
+    )

@@ -19,7 +19,7 @@ from earnest.runtime.market.artifacts import (
     media_type_of,
 )
 from earnest.surfaces.web.calls import MyCall, RawCall
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers, problems
 
 router = APIRouter(tags=["artifacts"])
 Sha256 = Annotated[str, Path(pattern=r"^sha256:[0-9a-f]{64}$", description="`sha256:` and 64 hexadecimal digits.")]
@@ -38,9 +38,7 @@ _BYTES: Final[dict[str, Any]] = {
 }
 
 
-@router.post(
-    "/artifacts", status_code=201, response_model=Artifact, responses=problems("limit_reached"), openapi_extra=_BYTES
-)
+@router.post("/artifacts", **answers(Artifact, "limit_reached", status=201), openapi_extra=_BYTES)
 async def post_artifact(request: Request, call: RawCall) -> Response:
     """Bring a file: the body is its bytes. The same bytes again are the same artifact."""
     limits, me = call.market.artifacts.limits, call.me

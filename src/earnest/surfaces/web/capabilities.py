@@ -14,7 +14,7 @@ from earnest.market.jobs.categories import CHARACTERS_MAX
 from earnest.market.terms import OWN, Terms
 from earnest.runtime.market.capabilities import put_capability, remove_capability, revoke_capability
 from earnest.surfaces.web.calls import MyCall
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Strict
 from earnest.views.capabilities import list_capabilities
 
@@ -74,17 +74,13 @@ class Revoke(Strict):
     reason: Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 
 
-@router.get("/agents/me/capabilities", response_model=Whole[Capability])
+@router.get("/agents/me/capabilities", **answers(Whole[Capability]))
 async def get_capabilities(call: MyCall) -> Response:
     """What I have declared."""
     return await call.read(lambda reader: list_capabilities(reader, call.me.id))
 
 
-@router.put(
-    "/agents/me/capabilities/{capability_id}",
-    response_model=Capability,
-    responses=problems(*_EDIT_CODES, "limit_reached"),
-)
+@router.put("/agents/me/capabilities/{capability_id}", **answers(Capability, *_EDIT_CODES, "limit_reached"))
 async def put_my_capability(
     capability_id: CapabilityId, sent: PutCapability, call: MyCall, if_match: IfMatch = ""
 ) -> Response:
@@ -97,17 +93,13 @@ async def put_my_capability(
     return answer
 
 
-@router.delete(
-    "/agents/me/capabilities/{capability_id}", response_model=CapabilityRemoved, responses=problems(*_EDIT_CODES)
-)
+@router.delete("/agents/me/capabilities/{capability_id}", **answers(CapabilityRemoved, *_EDIT_CODES))
 async def delete_my_capability(capability_id: CapabilityId, call: MyCall, if_match: IfMatch = "") -> Response:
     """Take a capability back. Its id is not used again."""
     return await call.perform(lambda entry: remove_capability(entry, capability_id, if_match))
 
 
-@router.post(
-    "/operator/capabilities/{capability_id}/revoke", response_model=Capability, responses=problems("not_found")
-)
+@router.post("/operator/capabilities/{capability_id}/revoke", **answers(Capability, "not_found"))
 async def post_revoke(capability_id: CapabilityId, sent: Revoke, call: MyCall) -> Response:
     """The operator takes a badge away, for good."""
     return await call.perform(lambda entry: revoke_capability(entry, capability_id, sent.reason))

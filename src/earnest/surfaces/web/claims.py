@@ -23,22 +23,15 @@ from earnest.runtime.market.submitting import Item, prepare_submission
 from earnest.runtime.market.trials import answer_trial
 from earnest.surfaces.web.calls import MyCall, rendered
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Id, Instant, Reason, Sha256, Strict
 from earnest.verification.strict_json import NotStrictJson, check_depth
 from earnest.views.claims import list_claims, show_claim, waiting_claims
 
 router = APIRouter(tags=["claims"])
-_MOVES: dict[str, Any] = {
-    "response_model": ClaimMoved,
-    "responses": problems("not_found", "not_a_party", "claim_state", "claim_expired"),
-}
-_JUDGES: dict[str, Any] = {
-    "response_model": ClaimMoved,
-    "responses": problems(
-        "not_found", "not_a_party", "claim_state", "claim_expired", "criterion_required", "decline_quota"
-    ),
-}
+_STATE_CODES = ("not_found", "not_a_party", "claim_state", "claim_expired")
+_MOVES = answers(ClaimMoved, *_STATE_CODES)
+_JUDGES = answers(ClaimMoved, *_STATE_CODES, "criterion_required", "decline_quota")
 _EVIDENCE_CODES = ("evidence_incomplete", "evidence_hash_mismatch", "limit_reached")
 _FETCH_CODES = ("url_refused", "address_refused", "page_refused")
 INLINE_BYTES_MAX = 100 * 1024
@@ -114,7 +107,7 @@ class Judge(Strict):
     criteria: Annotated[list[Id], Field(min_length=1, max_length=CRITERIA_MAX)]
 
 
-@router.get("/claims", response_model=Page[ClaimSummary], responses=problems("bad_cursor"))
+@router.get("/claims", **answers(Page[ClaimSummary], "bad_cursor"))
 async def get_claims(
     call: MyCall,
     role: Annotated[Literal["seller", "buyer"], Query()] = "seller",
@@ -128,7 +121,7 @@ async def get_claims(
     )
 
 
-@router.get("/operator/claims", response_model=Page[ClaimSummary], responses=problems("bad_cursor"))
+@router.get("/operator/claims", **answers(Page[ClaimSummary], "bad_cursor"))
 async def get_waiting_claims(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """The operator's queue: work that waits for a person, the oldest first."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
@@ -136,7 +129,7 @@ async def get_waiting_claims(call: MyCall, cursor: Cursor = "", limit: Limit = 2
     return await call.read(lambda reader: page(waiting_claims(reader, last, limit + 1), limit, "claim_id"))
 
 
-@router.get("/claims/{claim_id}", response_model=Claim, responses=problems("not_found", "not_a_party"))
+@router.get("/claims/{claim_id}", **answers(Claim, "not_found", "not_a_party"))
 async def get_claim(claim_id: str, call: MyCall) -> Response:
     """A claim with everything that was handed in, for its parties."""
     sees_measured = call.me.scope is Scope.OPERATOR
@@ -147,8 +140,7 @@ async def get_claim(claim_id: str, call: MyCall) -> Response:
 
 @router.post(
     "/claims/{claim_id}/replay",
-    response_model=Replay,
-    responses=problems("not_found", "not_a_party", "not_judged", "evidence_gone", "verifier_unavailable"),
+    **answers(Replay, "not_found", "not_a_party", "not_judged", "evidence_gone", "verifier_unavailable"),
 )
 async def post_replay(claim_id: str, call: MyCall, sent: AskReplay = _NEWEST) -> Response:
     """Judge again what was handed in, and compare it with the verdict that stands. Nothing is recorded."""
@@ -157,9 +149,7 @@ async def post_replay(claim_id: str, call: MyCall, sent: AskReplay = _NEWEST) ->
 
 
 @router.post(
-    "/claims/{claim_id}/evidence",
-    response_model=Submitted | TrialGraded,
-    responses=problems("not_found", "not_a_party", "claim_state", "claim_expired", *_EVIDENCE_CODES, *_FETCH_CODES),
+    "/claims/{claim_id}/evidence", **answers(Submitted | TrialGraded, *_STATE_CODES, *_EVIDENCE_CODES, *_FETCH_CODES)
 )
 async def post_evidence(claim_id: str, evidence: SubmitEvidence, call: MyCall) -> Response:
     """Hand in everything that the job asks for; a second time is a new revision. It is judged in the background.
@@ -180,11 +170,7 @@ async def post_start(claim_id: str, call: MyCall) -> Response:
     return await _moved(call, claim_id, claiming.start)
 
 
-@router.post(
-    "/claims/{claim_id}/extend",
-    response_model=ExtensionAsked,
-    responses=problems("not_found", "not_a_party", "claim_state", "claim_expired", "limit_reached"),
-)
+@router.post("/claims/{claim_id}/extend", **answers(ExtensionAsked, *_STATE_CODES, "limit_reached"))
 async def post_extend(claim_id: str, wanted: Extend, call: MyCall) -> Response:
     """Ask for more time, before the deadline. Silence is no."""
     return await call.perform(lambda entry: claiming.extend(entry, call.market.terms, claim_id, wanted.extra_s))

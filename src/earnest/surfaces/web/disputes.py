@@ -1,6 +1,6 @@
 """Disputes over HTTP: what their two sides and the arbiters may do."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field, StringConstraints
@@ -15,16 +15,12 @@ from earnest.runtime.market import disputing
 from earnest.runtime.market.disputing import Plea
 from earnest.surfaces.web.calls import MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Id, Sha256, Strict
 from earnest.views.disputes import list_disputes, show_dispute, unread_by
 
 router = APIRouter(tags=["disputes"])
-_SAYS: dict[str, Any] = {
-    "status_code": 201,
-    "response_model": DisputeSaid,
-    "responses": problems("not_found", "dispute_state", "limit_reached", "evidence_incomplete"),
-}
+_SAYS = answers(DisputeSaid, "not_found", "dispute_state", "limit_reached", "evidence_incomplete", status=201)
 Amount = Annotated[int, Field(ge=0, le=AMOUNT_MICRO_MAX)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=STATEMENT_CHARACTERS_MAX)]
 
@@ -70,9 +66,8 @@ class CastVote(Strict):
 
 @router.post(
     "/claims/{claim_id}/disputes",
-    status_code=201,
-    response_model=DisputeMoved,
-    responses=problems(
+    **answers(
+        DisputeMoved,
         "not_found",
         "not_a_party",
         "claim_state",
@@ -81,6 +76,7 @@ class CastVote(Strict):
         "dispute_exists",
         "criterion_required",
         "stake_mismatch",
+        status=201,
     ),
 )
 async def post_dispute(claim_id: str, plea: RaiseDispute, call: MyCall) -> Response:
@@ -91,7 +87,7 @@ async def post_dispute(claim_id: str, plea: RaiseDispute, call: MyCall) -> Respo
     )
 
 
-@router.get("/disputes", response_model=Page[DisputeSummary], responses=problems("bad_cursor"))
+@router.get("/disputes", **answers(Page[DisputeSummary], "bad_cursor"))
 async def get_disputes(
     call: MyCall,
     waiting: Annotated[bool, Query(description="Only those that an arbiter is to rule.")] = False,
@@ -109,7 +105,7 @@ async def get_disputes(
     )
 
 
-@router.get("/disputes/{dispute_id}", response_model=Dispute, responses=problems("not_found"))
+@router.get("/disputes/{dispute_id}", **answers(Dispute, "not_found"))
 async def get_dispute(dispute_id: str, call: MyCall) -> Response:
     """A case with all that was said. Whoever is a side of it has read it now."""
     me = call.me.id
@@ -131,11 +127,7 @@ async def post_respond(dispute_id: str, said: Say, call: MyCall) -> Response:
     return await post_statement(dispute_id, said, call)
 
 
-@router.post(
-    "/disputes/{dispute_id}/withdraw",
-    response_model=DisputeMoved,
-    responses=problems("not_found", "not_a_party", "dispute_state"),
-)
+@router.post("/disputes/{dispute_id}/withdraw", **answers(DisputeMoved, "not_found", "not_a_party", "dispute_state"))
 async def post_withdraw(dispute_id: str, call: MyCall) -> Response:
     """Take my case back before it is deliberated; the stake returns."""
     return await call.perform(lambda entry: disputing.withdraw_dispute(entry, call.market.terms, dispute_id))
@@ -143,8 +135,7 @@ async def post_withdraw(dispute_id: str, call: MyCall) -> Response:
 
 @router.post(
     "/disputes/{dispute_id}/votes",
-    response_model=DisputeMoved,
-    responses=problems("not_found", "related_party", "dispute_state", "criterion_required"),
+    **answers(DisputeMoved, "not_found", "related_party", "dispute_state", "criterion_required"),
 )
 async def post_vote(dispute_id: str, vote: CastVote, call: MyCall) -> Response:
     """The operator's ruling."""
@@ -154,8 +145,7 @@ async def post_vote(dispute_id: str, vote: CastVote, call: MyCall) -> Response:
 
 @router.post(
     "/disputes/{dispute_id}/appeal",
-    response_model=DisputeMoved,
-    responses=problems("not_found", "not_a_party", "dispute_state", "insufficient_funds"),
+    **answers(DisputeMoved, "not_found", "not_a_party", "dispute_state", "insufficient_funds"),
 )
 async def post_appeal(dispute_id: str, call: MyCall) -> Response:
     """Ask for a second ruling, once, within the time for it, with twice the stake."""

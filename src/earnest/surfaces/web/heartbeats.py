@@ -17,7 +17,7 @@ from earnest.runtime.accountability import deciding
 from earnest.runtime.accountability.checking_in import CheckIn, TaskAssertion, due_now, prepare_check_in
 from earnest.surfaces.web.calls import MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Reason, Sha256, Strict
 from earnest.verification.paths import path_fault
 from earnest.views import score as views
@@ -104,21 +104,21 @@ class DecideTask(Strict):
     reason: Reason
 
 
-@router.post("/agents/me/heartbeats", status_code=201, response_model=CheckedIn)
+@router.post("/agents/me/heartbeats", **answers(CheckedIn, status=201))
 async def post_heartbeat(sent: SendHeartbeat, call: MyCall) -> Response:
     """Check in with what was done. It is verified in the background: the heartbeat's own path has the verdicts."""
     value, caller = sent.value(), call.me
     return await call.perform(prepare=lambda: prepare_check_in(caller, value), status=201)
 
 
-@router.get("/agents/me/heartbeats/due", response_model=Due)
+@router.get("/agents/me/heartbeats/due", **answers(Due))
 async def get_due(call: MyCall) -> Response:
     """What a check-in now would be asked for, by the accepted contract, and what the last one was told."""
     now_ms = call.market.desk.now_ms()
     return await call.read(lambda reader: due_now(reader, call.me.id, now_ms))
 
 
-@router.get("/agents/me/heartbeats", response_model=Page[Heartbeat], responses=problems("bad_cursor"))
+@router.get("/agents/me/heartbeats", **answers(Page[Heartbeat], "bad_cursor"))
 async def get_heartbeats(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """My heartbeats, the newest first."""
     last, me = after(cursor), call.me.id
@@ -127,9 +127,7 @@ async def get_heartbeats(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -
     )
 
 
-@router.get(
-    "/agents/me/heartbeats/{heartbeat_id}", response_model=HeartbeatWhole | Heartbeat, responses=problems("not_found")
-)
+@router.get("/agents/me/heartbeats/{heartbeat_id}", **answers(HeartbeatWhole | Heartbeat, "not_found"))
 async def get_heartbeat(heartbeat_id: HeartbeatPath, call: MyCall) -> Response:
     """A heartbeat with its verdicts, points, tier and next interval, once it is judged."""
     sees_measured = call.me.scope is Scope.OPERATOR
@@ -140,11 +138,7 @@ async def get_heartbeat(heartbeat_id: HeartbeatPath, call: MyCall) -> Response:
     )
 
 
-@operator_router.get(
-    "/operator/agents/{handle}/heartbeats",
-    response_model=Page[HeartbeatWhole],
-    responses=problems("bad_cursor", "not_found"),
-)
+@operator_router.get("/operator/agents/{handle}/heartbeats", **answers(Page[HeartbeatWhole], "bad_cursor", "not_found"))
 async def get_waiting(handle: str, call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """An agent's heartbeats that wait for the operator's verdict, the oldest first, with what was handed in."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
@@ -161,9 +155,7 @@ async def get_waiting(handle: str, call: MyCall, cursor: Cursor = "", limit: Lim
 
 
 @operator_router.post(
-    "/operator/heartbeats/{heartbeat_id}/decide",
-    response_model=TaskDecided,
-    responses=problems("not_found", "heartbeat_state"),
+    "/operator/heartbeats/{heartbeat_id}/decide", **answers(TaskDecided, "not_found", "heartbeat_state")
 )
 async def post_decision(heartbeat_id: HeartbeatPath, sent: DecideTask, call: MyCall) -> Response:
     """The operator's verdict on a task that waits for one; its points belong to the heartbeat's day."""

@@ -5,19 +5,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import Field, StringConstraints
 
-from earnest.client.payloads import (
-    Applied,
-    ClaimMoved,
-    ClaimOpened,
-    Job,
-    JobPosted,
-    JobSummary,
-    JobWithdrawn,
-    Page,
-    Trial,
-    TrialClaimed,
-    TrialOffered,
-)
+from earnest.client import payloads as shown
 from earnest.contracts.criterion import CRITERIA_MAX
 from earnest.contracts.spec import TEXT_CHARACTERS_MAX, TITLE_CHARACTERS_MAX, Acceptance
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
@@ -31,7 +19,7 @@ from earnest.runtime.market.posting import prepare_posting, withdraw_job
 from earnest.runtime.market.trials import claim_test_job
 from earnest.surfaces.web.calls import AnyCall, MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Id, Instant, Reason, Sha256, Slug, Strict, instant_ms
 from earnest.views.capabilities import show_trial
 from earnest.views.jobs import JobsWanted, list_jobs, show_job
@@ -150,14 +138,14 @@ class DecideJob(Strict):
     criteria: list[Id] = Field(default=[], max_length=CRITERIA_MAX)
 
 
-@router.post("/jobs", status_code=201, response_model=JobPosted, responses=problems(*_POST_CODES))
+@router.post("/jobs", **answers(shown.JobPosted, *_POST_CODES, status=201))
 async def post_job(job: PostJob, call: MyCall) -> Response:
     """Post a job. Its checks are tried on worthless work first, and its reward is laid aside."""
     caller, offer = call.me, job.value()
     return await call.perform(prepare=lambda: prepare_posting(call.market, caller, offer), status=201)
 
 
-@router.get("/jobs", response_model=Page[JobSummary], responses=problems("bad_cursor"))
+@router.get("/jobs", **answers(shown.Page[shown.JobSummary], "bad_cursor"))
 async def get_jobs(
     *,
     call: AnyCall,
@@ -192,7 +180,7 @@ async def get_jobs(
     return await call.read(lambda reader: page(list_jobs(reader, wanted), limit, "job_id"))
 
 
-@router.get("/jobs/{job_id}", response_model=Job | Trial | TrialOffered, responses=problems("not_found"))
+@router.get("/jobs/{job_id}", **answers(shown.Job | shown.Trial | shown.TrialOffered, "not_found"))
 async def get_job(job_id: str, call: AnyCall) -> Response:
     """One job, or a test job. Of checks whose setting holds the answers, only the kind is shown to others."""
     if job_id.startswith(TRIAL_IDS):
@@ -202,12 +190,7 @@ async def get_job(job_id: str, call: AnyCall) -> Response:
     return await call.read(lambda reader: show_job(reader, job_id, viewer))
 
 
-@router.post(
-    "/jobs/{job_id}/claim",
-    status_code=201,
-    response_model=ClaimOpened | TrialClaimed,
-    responses=problems(*_CLAIM_CODES),
-)
+@router.post("/jobs/{job_id}/claim", **answers(shown.ClaimOpened | shown.TrialClaimed, *_CLAIM_CODES, status=201))
 async def post_claim(job_id: str, call: MyCall) -> Response:
     """Claim a job: one of all who try has it. A test job begins with it, and its id is the claim's."""
     terms = call.market.terms
@@ -217,10 +200,7 @@ async def post_claim(job_id: str, call: MyCall) -> Response:
 
 
 @router.post(
-    "/jobs/{job_id}/applications",
-    status_code=201,
-    response_model=Applied,
-    responses=problems("not_found", "job_state", "related_party"),
+    "/jobs/{job_id}/applications", **answers(shown.Applied, "not_found", "job_state", "related_party", status=201)
 )
 async def post_application(job_id: str, application: Apply, call: MyCall) -> Response:
     """Apply for a job whose creator lets agents apply first; the clock chooses when the window ends."""
@@ -229,16 +209,15 @@ async def post_application(job_id: str, application: Apply, call: MyCall) -> Res
 
 @router.post(
     "/jobs/{job_id}/withdraw",
-    response_model=JobWithdrawn,
-    responses=problems("not_found", "not_a_party", "job_already_claimed", "job_withdrawn"),
+    **answers(shown.JobWithdrawn, "not_found", "not_a_party", "job_already_claimed", "job_withdrawn"),
 )
 async def post_withdraw(job_id: str, call: MyCall) -> Response:
     """Take back a job that nobody has claimed; its reward returns."""
     return await call.perform(lambda entry: withdraw_job(entry, job_id))
 
 
-@router.post("/jobs/{job_id}/review", response_model=ClaimMoved, responses=problems(*_DECISION_CODES))
-@root_router.post("/jobs/{job_id}/review", response_model=ClaimMoved, responses=problems(*_DECISION_CODES))
+@router.post("/jobs/{job_id}/review", **answers(shown.ClaimMoved, *_DECISION_CODES))
+@root_router.post("/jobs/{job_id}/review", **answers(shown.ClaimMoved, *_DECISION_CODES))
 async def post_decision(job_id: str, decision: DecideJob, call: MyCall) -> Response:
     """Approve or reject the work of a job: whoever its acceptance names. Any penalty is computed by the platform."""
     return await call.perform(

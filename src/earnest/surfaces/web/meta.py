@@ -11,7 +11,7 @@ from earnest.foundation.canonical import canonical_bytes
 from earnest.surfaces.web.calls import AnyCall, rendered
 from earnest.surfaces.web.door import BODY_BYTES_MAX
 from earnest.surfaces.web.limits import Quotas
-from earnest.surfaces.web.problems import CODES, type_of
+from earnest.surfaces.web.problems import CODES, answers, type_of
 
 _ERRORS: Final[Errors] = {
     "data": [
@@ -30,13 +30,13 @@ _ERRORS_BYTES: Final = canonical_bytes(_ERRORS)
 router = APIRouter(tags=["meta"])
 
 
-@router.get("/meta/errors", response_model=Errors)
+@router.get("/meta/errors", **answers(Errors))
 async def get_errors(call: AnyCall) -> Response:  # noqa: ARG001 - the door needs it
     """Every code that a problem can have."""
     return Response(_ERRORS_BYTES, media_type="application/json")
 
 
-@router.get("/meta/limits", response_model=Limits)
+@router.get("/meta/limits", **answers(Limits))
 async def get_limits(request: Request, call: AnyCall) -> Response:
     """The numbers that hold here."""
     quotas: Quotas = request.app.state.quotas

@@ -14,7 +14,7 @@ from earnest.market.periods.period import NAME
 from earnest.runtime.market.periods import open_period
 from earnest.surfaces.web.calls import MyCall, rendered
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers, problems
 from earnest.surfaces.web.requests import Strict
 from earnest.views.metrics import PeriodCounts, list_periods, metrics_csv
 
@@ -31,7 +31,7 @@ class OpenPeriod(Strict):
     name: Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
 
 
-@router.get("/periods", response_model=Page[Period], responses=problems("bad_cursor"))
+@router.get("/periods", **answers(Page[Period], "bad_cursor"))
 async def get_periods(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """Periods, the newest first."""
     last = after(cursor)
@@ -42,7 +42,7 @@ async def get_periods(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> R
     return await call.read(shown)
 
 
-@router.post("/periods", status_code=201, response_model=Period, responses=problems("period_exists"))
+@router.post("/periods", **answers(Period, "period_exists", status=201))
 async def post_period(asked: OpenPeriod, call: MyCall) -> Response:
     """Begin a period. The one before is archived: it keeps its facts, nothing is wiped, the ledger goes on."""
     return await call.perform(lambda entry: open_period(entry, asked.name), status=201)

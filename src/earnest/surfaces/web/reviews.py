@@ -12,7 +12,7 @@ from earnest.market.reviews.review import RATING_MAX, RATING_MIN, REPLY_CHARACTE
 from earnest.runtime.market import reviewing
 from earnest.surfaces.web.calls import AnyCall, MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, newest_first, older_than
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Strict
 from earnest.views.agents_public import find_agent
 from earnest.views.market_reviews import review_json, reviews_about, reviews_of_claim
@@ -49,9 +49,9 @@ class AnswerReview(Strict):
 
 @router.post(
     "/claims/{claim_id}/reviews",
-    status_code=201,
-    response_model=ReviewSent,
-    responses=problems("not_found", "not_a_party", "claim_state", "review_window_closed", "review_exists"),
+    **answers(
+        ReviewSent, "not_found", "not_a_party", "claim_state", "review_window_closed", "review_exists", status=201
+    ),
 )
 async def post_review(claim_id: str, review: SendReview, call: MyCall) -> Response:
     """Review the other side of a claim; hidden until both have, or the window is over."""
@@ -61,7 +61,7 @@ async def post_review(claim_id: str, review: SendReview, call: MyCall) -> Respon
     )
 
 
-@router.get("/claims/{claim_id}/reviews", response_model=ReviewsOfClaim, responses=problems("not_found", "not_a_party"))
+@router.get("/claims/{claim_id}/reviews", **answers(ReviewsOfClaim, "not_found", "not_a_party"))
 async def get_reviews(claim_id: str, call: MyCall) -> Response:
     """What the reviews of a claim wait for, and those that are published."""
     return await call.read(
@@ -70,17 +70,14 @@ async def get_reviews(claim_id: str, call: MyCall) -> Response:
 
 
 @router.post(
-    "/reviews/{review_id}/reply",
-    status_code=201,
-    response_model=ReviewAnswered,
-    responses=problems("not_found", "not_a_party", "review_exists"),
+    "/reviews/{review_id}/reply", **answers(ReviewAnswered, "not_found", "not_a_party", "review_exists", status=201)
 )
 async def post_reply(review_id: str, answer: AnswerReview, call: MyCall) -> Response:
     """Answer a published review about me, once and for everybody to read."""
     return await call.perform(lambda entry: reviewing.answer_review(entry, review_id, answer.text), status=201)
 
 
-@router.get("/agents/{handle}/reviews", response_model=Page[Review], responses=problems("not_found", "bad_cursor"))
+@router.get("/agents/{handle}/reviews", **answers(Page[Review], "not_found", "bad_cursor"))
 async def get_agent_reviews(handle: str, call: AnyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """The published reviews about an agent, the newest first."""
     before = older_than(cursor)

@@ -16,7 +16,7 @@ from earnest.runtime.desk import Act
 from earnest.runtime.edits.outside import EditPart
 from earnest.runtime.own_runs import OwnRuns
 from earnest.surfaces.web.calls import Call, MyCall, rendered
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Strict
 from earnest.verification.reviews.review import REASON_CHARACTERS_MAX
 from earnest.verification.reviews.rubric import POINTS_MAX
@@ -77,8 +77,7 @@ def _own(request: Request) -> OwnRuns:
 
 @router.post(
     "/operator/runs/{run_id}/apply",
-    response_model=RunChanged,
-    responses=problems(*_OF_CHANGE, "run_unfinished", "edit_applied", "not_accepted", "edit_link"),
+    **answers(RunChanged, *_OF_CHANGE, "run_unfinished", "edit_applied", "not_accepted", "edit_link"),
 )
 async def post_apply(run_id: str, call: MyCall, request: Request, sent: ChangeToApply = _AS_ACCEPTED) -> Response:
     """Put what a run changed in the place of the originals: all of it, or nothing."""
@@ -90,7 +89,7 @@ async def post_apply(run_id: str, call: MyCall, request: Request, sent: ChangeTo
     return await call.perform(prepare=_or_later(apply))
 
 
-@router.post("/operator/runs/{run_id}/undo", response_model=RunChanged, responses=problems(*_OF_CHANGE, "not_applied"))
+@router.post("/operator/runs/{run_id}/undo", **answers(RunChanged, *_OF_CHANGE, "not_applied"))
 async def post_undo(run_id: str, call: MyCall, request: Request) -> Response:
     """Bring back what an applied change replaced, if nobody changed it since."""
     own = _mine(call, request)
@@ -101,9 +100,7 @@ async def post_undo(run_id: str, call: MyCall, request: Request) -> Response:
     return await call.perform(prepare=_or_later(undo))
 
 
-@router.post(
-    "/operator/runs/{run_id}/effect", response_model=EffectDecided, responses=problems("not_found", "effect_unasked")
-)
+@router.post("/operator/runs/{run_id}/effect", **answers(EffectDecided, "not_found", "effect_unasked"))
 async def post_effect(run_id: str, sent: DecideEffect, call: MyCall, request: Request) -> Response:
     """Say what became of an effect of which nobody knows whether it happened; `earnest resume` goes on with it."""
     own = _mine(call, request)
@@ -116,9 +113,7 @@ async def post_effect(run_id: str, sent: DecideEffect, call: MyCall, request: Re
     return await call.perform(prepare=decide)
 
 
-@router.post(
-    "/operator/runs/{run_id}/leave", response_model=LeaveDecided, responses=problems("not_found", "leave_unasked")
-)
+@router.post("/operator/runs/{run_id}/leave", **answers(LeaveDecided, "not_found", "leave_unasked"))
 async def post_leave(run_id: str, sent: DecideLeave, call: MyCall, request: Request) -> Response:
     """Say yes or no to exactly what a run asks leave for, while it waits (Law 1)."""
     own = _mine(call, request)
@@ -133,8 +128,7 @@ async def post_leave(run_id: str, sent: DecideLeave, call: MyCall, request: Requ
 
 @router.post(
     "/operator/reviews/{question_id}/decide",
-    response_model=ReviewDecided,
-    responses=problems("not_found", "review_unknown", "review_incomplete", "review_decided"),
+    **answers(ReviewDecided, "not_found", "review_unknown", "review_incomplete", "review_decided"),
 )
 async def post_decision(question_id: str, sent: DecideReview, call: MyCall, request: Request) -> Response:
     """Decide what waits for a person in a run or a verdict made by hand, once and for good."""
@@ -157,9 +151,7 @@ async def post_decision(question_id: str, sent: DecideReview, call: MyCall, requ
     return await call.perform(prepare=decide)
 
 
-@router.get(
-    "/operator/journal", response_model=JournalChecked, responses=problems("not_found", "no_database", "maintenance")
-)
+@router.get("/operator/journal", **answers(JournalChecked, "not_found", "no_database", "maintenance"))
 async def get_journal(
     call: MyCall,
     request: Request,

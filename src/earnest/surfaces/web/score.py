@@ -1,6 +1,6 @@
 """Scores and contracts over HTTP: how agents stand, and what operators hold them to."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field, StringConstraints
@@ -16,7 +16,7 @@ from earnest.runtime.accountability import deciding, pinning
 from earnest.surfaces.web.calls import MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
 from earnest.surfaces.web.heartbeats import Contract, TaskId
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Sha256, Strict
 from earnest.views import score as views
 from earnest.views.agents_public import find_agent
@@ -24,7 +24,6 @@ from earnest.views.agents_public import find_agent
 router = APIRouter(tags=["score"])
 operator_router = APIRouter(tags=["operator"])
 OfAgent = Annotated[str, Query(max_length=40, description="Whose, by handle: for the operator.")]
-_OF_AGENT: dict[int | str, dict[str, Any]] = problems("not_found")
 Clock = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$|^24:00$")]
 HeartbeatId = Annotated[str, StringConstraints(pattern=r"^hbt_[0-9A-Z]{26}$")]
 
@@ -62,21 +61,21 @@ class ResetTask(Strict):
     task: TaskId
 
 
-@router.get("/score", response_model=Score, responses=_OF_AGENT)
+@router.get("/score", **answers(Score, "not_found"))
 async def get_score(call: MyCall, agent: OfAgent = "") -> Response:
     """Score, target and tier of an agent: mine, or `agent`'s for its operator."""
     now_ms, terms = call.market.desk.now_ms(), call.market.terms
     return await call.read(lambda reader: views.show_score(reader, _whose(reader, call, agent), now_ms, terms))
 
 
-@router.get("/score/history", response_model=History, responses=_OF_AGENT)
+@router.get("/score/history", **answers(History, "not_found"))
 async def get_history(call: MyCall, agent: OfAgent = "") -> Response:
     """Today and the last 7 recorded days, each with its own target."""
     now_ms = call.market.desk.now_ms()
     return await call.read(lambda reader: views.show_history(reader, _whose(reader, call, agent), now_ms))
 
 
-@router.get("/score/leaderboard", response_model=Page[History], responses=problems("bad_cursor"))
+@router.get("/score/leaderboard", **answers(Page[History], "bad_cursor"))
 async def get_leaderboard(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """The histories of all agents with a contract. A page is in order of today's share of the target."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
@@ -90,7 +89,7 @@ async def get_leaderboard(call: MyCall, cursor: Cursor = "", limit: Limit = 20) 
     return await call.read(shown)
 
 
-@router.get("/score/events", response_model=Page[ScoreFact], responses=problems("bad_cursor", "not_found"))
+@router.get("/score/events", **answers(Page[ScoreFact], "bad_cursor", "not_found"))
 async def get_events(call: MyCall, agent: OfAgent = "", cursor: Cursor = "", limit: Limit = 20) -> Response:
     """Where every number comes from: fact, rule and points, the newest first."""
     before = after(cursor)
@@ -101,22 +100,20 @@ async def get_events(call: MyCall, agent: OfAgent = "", cursor: Cursor = "", lim
     )
 
 
-@router.post("/score/feedback", response_model=Voted, responses=_OF_AGENT)
+@router.post("/score/feedback", **answers(Voted, "not_found"))
 async def post_feedback(sent: Feedback, call: MyCall) -> Response:
     """A thumb up or down for a message, in the place of the one before."""
     return await call.perform(lambda entry: deciding.vote(entry, sent.type, sent.message_id), optional=True)
 
 
-@operator_router.get("/operator/agents/{handle}/contract", response_model=Agreement, responses=_OF_AGENT)
+@operator_router.get("/operator/agents/{handle}/contract", **answers(Agreement, "not_found"))
 async def get_agreement(handle: str, call: MyCall) -> Response:
     """What an agent is held to, and how its newest contract differs."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
     return await call.read(lambda reader: views.show_agreement(reader, find_agent(reader, handle).id))
 
 
-@operator_router.put(
-    "/operator/agents/{handle}/contract", response_model=Agreed, responses=problems("not_found", "etag_mismatch")
-)
+@operator_router.put("/operator/agents/{handle}/contract", **answers(Agreed, "not_found", "etag_mismatch"))
 async def put_agreement(handle: str, sent: SetAgreement, call: MyCall) -> Response:
     """Accept a contract, and say when and how often it holds."""
     call.me.need(Scope.OPERATOR)
@@ -127,7 +124,7 @@ async def put_agreement(handle: str, sent: SetAgreement, call: MyCall) -> Respon
     )
 
 
-@operator_router.post("/operator/agents/{handle}/contract/reset", response_model=TaskReset, responses=_OF_AGENT)
+@operator_router.post("/operator/agents/{handle}/contract/reset", **answers(TaskReset, "not_found"))
 async def post_reset(handle: str, sent: ResetTask, call: MyCall) -> Response:
     """Give a task all its attempts back."""
     call.me.need(Scope.OPERATOR)

@@ -13,7 +13,7 @@ from earnest.identity.caller import Scope
 from earnest.runtime import world
 from earnest.surfaces.web.calls import Call, MyCall, is_known, rendered
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Strict
 from earnest.views import world as views
 from earnest.views.world_summary import world_summary
@@ -55,7 +55,7 @@ class BoardPost(Strict):
     thread_id: Annotated[str, StringConstraints(pattern=r"^(pst_[0-9A-Z]{26})?$")] = ""
 
 
-@router.get("/world/summary", response_model=WorldSummary)
+@router.get("/world/summary", **answers(WorldSummary))
 async def get_summary(call: MyCall) -> Response:
     """What I perceive, in at most 4 KB. What I know already, by its ETag, is not sent again."""
     now_ms, terms, me = call.market.desk.now_ms(), call.market.terms, call.me.account
@@ -68,27 +68,27 @@ async def get_summary(call: MyCall) -> Response:
     return rendered(found, headers={"ETag": etag})
 
 
-@router.get("/world", response_model=Town)
+@router.get("/world", **answers(Town))
 async def get_town(call: MyCall) -> Response:
     """The map, and where those are who set out last."""
     now_ms, pace = call.market.desk.now_ms(), call.market.terms.world_pace
     return await call.read(lambda reader: views.show_town(reader, now_ms, pace))
 
 
-@router.post("/world/move", response_model=SetOut)
+@router.post("/world/move", **answers(SetOut))
 async def post_move(asked: Move, call: MyCall) -> Response:
     """Set out. A step takes a second; who sets out anew before arriving has changed a destination."""
     way = world.Way(place=asked.place, x=asked.x, y=asked.y, why=asked.why)
     return await call.perform(lambda entry: world.move(entry, way))
 
 
-@router.post("/world/chat", status_code=201, response_model=Said, responses=problems("limit_reached"))
+@router.post("/world/chat", **answers(Said, "limit_reached", status=201))
 async def post_chat(said: Speech, call: MyCall) -> Response:
     """Say something to those within 5 cells, or shout it to all."""
     return await call.perform(lambda entry: world.say(entry, said.text, Reach(said.reach)), status=201)
 
 
-@router.get("/world/chat", response_model=Page[Remark], responses=problems("bad_cursor"))
+@router.get("/world/chat", **answers(Page[Remark], "bad_cursor"))
 async def get_chat(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """What I have said and heard, the newest first; for the operator and auditors all of it."""
     last = after(cursor)
@@ -100,7 +100,7 @@ async def get_chat(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Resp
     return await call.read(shown)
 
 
-@router.post("/world/board", status_code=201, response_model=Posted, responses=problems("not_found", "limit_reached"))
+@router.post("/world/board", **answers(Posted, "not_found", "limit_reached", status=201))
 async def post_board(asked: BoardPost, call: MyCall) -> Response:
     """Begin a thread on the board, or add to one."""
     return await call.perform(
@@ -108,7 +108,7 @@ async def post_board(asked: BoardPost, call: MyCall) -> Response:
     )
 
 
-@router.get("/world/board", response_model=Page[Thread], responses=problems("bad_cursor"))
+@router.get("/world/board", **answers(Page[Thread], "bad_cursor"))
 async def get_board(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """The threads of the board, the newest first."""
     last = after(cursor)
@@ -119,7 +119,7 @@ async def get_board(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Res
     return await call.read(shown)
 
 
-@router.get("/world/board/{thread_id}", response_model=Page[Post], responses=problems("bad_cursor", "not_found"))
+@router.get("/world/board/{thread_id}", **answers(Page[Post], "bad_cursor", "not_found"))
 async def get_thread(thread_id: ThreadPath, call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """The posts of a thread, the oldest first."""
     last = after(cursor)

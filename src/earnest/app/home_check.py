@@ -16,7 +16,7 @@ from earnest.app.settings import Settings
 from earnest.audit.event import LogPosition
 from earnest.audit.journal_check import AuditCheck, check_audit_log, check_journal
 from earnest.audit.verified import Verified, note_verified, read_verified
-from earnest.client.payloads_runs import JournalChecked
+from earnest.client.payloads_platform import JournalChecked
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import Books

@@ -8,7 +8,7 @@ from typing import Final, cast
 from earnest.app.editing import edits_in
 from earnest.app.reviews import reviews_in
 from earnest.app.settings import Settings
-from earnest.client.payloads_runs import JournalChecked
+from earnest.client.payloads_platform import JournalChecked
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.workers import answer_of

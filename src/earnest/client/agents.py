@@ -1,9 +1,8 @@
-"""Requests about agents, keys and the platform itself."""
+"""Requests about agents, their accounts, keys and logins."""
 
 from earnest.client import payloads_agents as shown
 from earnest.client.ask import Ask, delete, get, given, post
 from earnest.client.payloads import Capability, ClaimSummary, Page, Whole
-from earnest.client.payloads_platform import Errors, Limits, ReputationFormula
 
 
 def register(handle: str, *, description: str = "", model_fingerprint: str = "") -> Ask[shown.Registered]:
@@ -70,21 +69,6 @@ def list_activity(handle: str, *, limit: int | None = None) -> Ask[Whole[shown.E
 def list_transcript(handle: str, *, limit: int | None = None, cursor: str | None = None) -> Ask[shown.Transcript]:
     """The public record of an agent's test jobs and verdicts."""
     return get("/agents/{}/transcript", handle, query={"limit": limit, "cursor": cursor})
-
-
-def list_errors() -> Ask[Errors]:
-    """Every code that a problem can have."""
-    return get("/meta/errors")
-
-
-def get_limits() -> Ask[Limits]:
-    """The numbers that hold on this platform."""
-    return get("/meta/limits")
-
-
-def get_reputation_formula() -> Ask[ReputationFormula]:
-    """How a reputation is computed."""
-    return get("/meta/reputation")
 
 
 def own_agent(secret: str, *, mail: str = "") -> Ask[shown.Owned]:

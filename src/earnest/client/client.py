@@ -13,7 +13,7 @@ from typing import Any, Final, Self, TypeVar
 
 import httpx2
 
-from earnest.client.ask import API, Ask, HttpAnswer, as_json, get
+from earnest.client.ask import API, Ask, as_json, get
 from earnest.client.endpoints import Endpoints
 from earnest.client.payloads import Page
 from earnest.client.payloads_home import Home
@@ -52,7 +52,7 @@ class _Looking:
         self._etag = ""
         self._home: Home | None = None
 
-    def ask(self, include: str, *, explain: bool) -> Ask[HttpAnswer]:
+    def ask(self, include: str, *, explain: bool) -> Ask[httpx2.Response]:
         """What to send for this home."""
         if self._asked != (include, explain):
             self._asked, self._etag, self._home = (include, explain), "", None
@@ -61,11 +61,11 @@ class _Looking:
             get("/agents/me/home", query=query).with_headers(if_none_match=self._etag), read=lambda answer: answer
         )
 
-    def seen(self, answer: HttpAnswer) -> LastHome:
+    def seen(self, answer: httpx2.Response) -> LastHome:
         """What the answer shows. Raises `Unavailable` where that is no home."""
-        is_changed = answer.status != UNCHANGED or self._home is None
+        is_changed = answer.status_code != UNCHANGED or self._home is None
         home = self._home
-        if home is None or answer.status != UNCHANGED:
+        if home is None or answer.status_code != UNCHANGED:
             home = self._home = as_json(answer)
             self._etag = answer.headers.get("etag", "")
         told = answer.headers.get("next-check-in-after", "")
@@ -163,9 +163,9 @@ class Client(_Talk):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _once(self, request: httpx2.Request) -> HttpAnswer | ReplyLost:
+    def _once(self, request: httpx2.Request) -> httpx2.Response | ReplyLost:
         try:
-            return _answer(self._http.send(request))
+            return self._http.send(request)
         except httpx2.RequestError as error:
             return _lost(error)
 
@@ -221,9 +221,9 @@ class AsyncClient(_Talk):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _once(self, request: httpx2.Request) -> HttpAnswer | ReplyLost:
+    async def _once(self, request: httpx2.Request) -> httpx2.Response | ReplyLost:
         try:
-            return _answer(await self._http.send(request))
+            return await self._http.send(request)
         except httpx2.RequestError as error:
             return _lost(error)
 
@@ -248,11 +248,6 @@ def _page(found: Page[T]) -> Page[T]:
     if isinstance(found.get("data"), list) and "next_cursor" in found:
         return found
     raise Unavailable("what answered is no platform: its answer is no page of a list")
-
-
-def _answer(response: httpx2.Response) -> HttpAnswer:
-    headers = {name.lower(): text for name, text in response.headers.items()}
-    return HttpAnswer(status=response.status_code, headers=headers, content=response.content)
 
 
 def _lost(error: httpx2.RequestError) -> ReplyLost:

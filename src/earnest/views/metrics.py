@@ -7,8 +7,8 @@ from dataclasses import asdict
 from threading import Lock
 from typing import Any, Final, NamedTuple, cast
 
-from earnest.client.payloads_periods import AgentMetrics, PeriodMetrics
-from earnest.client.payloads_periods import Period as PeriodShown
+from earnest.client.payloads_platform import AgentMetrics, PeriodMetrics
+from earnest.client.payloads_platform import Period as PeriodShown
 from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused

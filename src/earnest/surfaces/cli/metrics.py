@@ -7,7 +7,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from earnest.client.payloads_periods import AgentMetrics, ApprovalTime
+    from earnest.client.payloads_platform import AgentMetrics, ApprovalTime
 
 _LINE: Final = "{:<20} {:>10} {:>8} {:>16} {:>17} {:>17} {:>7}"
 

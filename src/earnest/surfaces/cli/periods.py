@@ -19,12 +19,12 @@ def list_(
     """List periods, the newest first."""
     from itertools import islice  # noqa: PLC0415
 
-    from earnest.client import periods  # noqa: PLC0415
+    from earnest.client import platform  # noqa: PLC0415
     from earnest.surfaces.cli.in_the_name_of import client_of  # noqa: PLC0415
     from earnest.surfaces.cli.printing import say, say_json  # noqa: PLC0415
 
     with client_of(as_) as client:
-        for one in islice(client.each(periods.list_periods(limit=min(limit, 100))), limit):
+        for one in islice(client.each(platform.list_periods(limit=min(limit, 100))), limit):
             if as_json:
                 say_json(one)
             else:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field, StringConstraints
 
 from earnest.client.payloads import Claim, ClaimMoved, ClaimSummary, ExtensionAsked, Page, Submitted, TrialGraded
-from earnest.client.payloads_runs import Replay
+from earnest.client.payloads_platform import Replay
 from earnest.contracts.criterion import CRITERIA_MAX
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope

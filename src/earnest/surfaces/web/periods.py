@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import StringConstraints
 
 from earnest.client.payloads import Page
-from earnest.client.payloads_periods import Period, PeriodMetrics
+from earnest.client.payloads_platform import Period, PeriodMetrics
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import Members
 from earnest.identity.caller import Scope

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
-from earnest.client.payloads_runs import EffectDecided, JournalChecked, LeaveDecided, ReviewDecided, RunChanged
+from earnest.client.payloads_platform import EffectDecided, JournalChecked, LeaveDecided, ReviewDecided, RunChanged
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.instants import rfc3339

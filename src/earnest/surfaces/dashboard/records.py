@@ -5,9 +5,8 @@ from typing import Any, Final, cast
 from earnest.market.claims.claim import ClaimState
 from earnest.surfaces.dashboard.look import Look
 from earnest.views.claims import find_claim
-from earnest.views.log import newest_checkpoint
 from earnest.views.overview import handles
-from earnest.views.receipts import claim_draft
+from earnest.views.receipts import claim_draft, newest_checkpoint
 from earnest.views.records import cost_of
 
 BROKEN_STATES: Final = frozenset({ClaimState.REFUNDED, ClaimState.EXPIRED})

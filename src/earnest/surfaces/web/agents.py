@@ -13,8 +13,7 @@ from earnest.market.reviews.reputation import formula_json
 from earnest.surfaces.web.calls import AnyCall, rendered
 from earnest.surfaces.web.cursors import Cursor, Limit, after, cursor_of, newest_first, older_than
 from earnest.surfaces.web.problems import answers, problems
-from earnest.views.agents_public import activity_of, find_agent, show_agent, signal_json, signals_of
-from earnest.views.transcript import place, transcript
+from earnest.views.agents_public import activity_of, find_agent, place, show_agent, signal_json, signals_of, transcript
 
 JSON_LINES = "application/jsonl"
 router = APIRouter(tags=["agents"])

@@ -21,7 +21,7 @@ from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Reason, Strict
 from earnest.surfaces.web.sessions import logged_in, logged_out
 from earnest.views import accounts
-from earnest.views.owned import ROWS_MAX, document_of
+from earnest.views.accounts import ROWS_MAX, document_of
 
 router: Final = APIRouter(tags=["agents"])
 operator_router: Final = APIRouter(tags=["operator"])

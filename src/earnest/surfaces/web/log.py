@@ -20,8 +20,7 @@ from earnest.runtime.tree_heads import keep_cosignatures
 from earnest.surfaces.web.calls import AnyCall, Call, MyCall, rendered
 from earnest.surfaces.web.problems import answers, problems
 from earnest.surfaces.web.requests import Strict
-from earnest.views.log import consistency_of, newest_checkpoint, proof_of
-from earnest.views.receipts import claim_draft, day_draft
+from earnest.views.receipts import claim_draft, consistency_of, day_draft, newest_checkpoint, proof_of
 
 CHECKPOINT_HEADER: Final = b"earnest-checkpoint"
 LOOK_MS: Final = 1_000

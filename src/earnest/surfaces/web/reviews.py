@@ -15,7 +15,7 @@ from earnest.surfaces.web.cursors import Cursor, Limit, newest_first, older_than
 from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Strict
 from earnest.views.agents_public import find_agent
-from earnest.views.market_reviews import review_json, reviews_about, reviews_of_claim
+from earnest.views.claims import review_json, reviews_about, reviews_of_claim
 
 router = APIRouter(tags=["reviews"])
 Rating = Annotated[int, Field(ge=RATING_MIN, le=RATING_MAX)]

@@ -16,8 +16,7 @@ from earnest.surfaces.web.calls import AnyCall, Call, MyCall, rendered
 from earnest.surfaces.web.cursors import Cursor, Limit, after, cursor_of
 from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Strict
-from earnest.views.entries import list_entries
-from earnest.views.wallet import fees, show_payout, show_queue, show_wallet, solvency
+from earnest.views.wallet import fees, list_entries, show_payout, show_queue, show_wallet, solvency
 
 router = APIRouter(tags=["wallet"])
 

@@ -16,7 +16,7 @@ from earnest.surfaces.web.cursors import Cursor, Limit, after, page
 from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Strict
 from earnest.views import world as views
-from earnest.views.world_summary import world_summary
+from earnest.views.world import world_summary
 from earnest.world.places import SIDE
 from earnest.world.talk import (
     POST_CHARACTERS_MAX,

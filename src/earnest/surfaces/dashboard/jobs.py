@@ -12,7 +12,7 @@ from earnest.market.jobs.categories import CATEGORIES
 from earnest.market.jobs.job import JobState
 from earnest.runtime.market.artifacts import find_readable
 from earnest.surfaces.dashboard.look import Look
-from earnest.surfaces.web.cursors import after, cursor_of
+from earnest.surfaces.web.requests import after, cursor_of
 from earnest.views.claims import reviews_of_claim, show_claim
 from earnest.views.disputes import show_dispute
 from earnest.views.jobs import JobsWanted, list_jobs, show_job

@@ -11,8 +11,8 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import canonical_bytes
 from earnest.market.reviews.reputation import formula_json
 from earnest.surfaces.web.calls import AnyCall, rendered
-from earnest.surfaces.web.cursors import Cursor, Limit, after, cursor_of, newest_first, older_than
 from earnest.surfaces.web.problems import answers, problems
+from earnest.surfaces.web.requests import Cursor, Limit, after, cursor_of, listed_by_time
 from earnest.views.agents_public import activity_of, find_agent, place, show_agent, signal_json, signals_of, transcript
 
 JSON_LINES = "application/jsonl"
@@ -42,13 +42,12 @@ async def get_agent(handle: str, call: AnyCall) -> Response:
 @router.get("/agents/{handle}/signals", **answers(Page[Signal], "not_found", "bad_cursor"))
 async def get_signals(handle: str, call: AnyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """What an agent's claims came to, the newest first: all that its reputation is made of."""
-    before = older_than(cursor)
 
-    def shown(reader: BooksReader) -> Page[Signal]:
-        found = signals_of(reader, find_agent(reader, handle).id, before=before, limit=limit + 1)
-        return newest_first(found, limit, lambda signal: (signal.at_ms, signal.id), signal_json)
+    def find(reader: BooksReader, before: tuple[int, str] | None, most: int) -> list[tuple[int, str, Signal]]:
+        found = signals_of(reader, find_agent(reader, handle).id, before=before, limit=most)
+        return [(one.at_ms, one.id, signal_json(one)) for one in found]
 
-    return await call.read(shown)
+    return await listed_by_time(call, cursor, limit, find)
 
 
 @router.get("/agents/{handle}/activity", **answers(Whole[Event], "not_found"))

@@ -8,15 +8,15 @@ from pydantic import Field, StringConstraints
 from earnest.client.payloads import Page
 from earnest.client.payloads_disputes import Dispute, DisputeMoved, DisputeSaid, DisputeSummary
 from earnest.contracts.criterion import CRITERIA_MAX
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.disputes.dispute import EVIDENCE_MAX, STATEMENT_CHARACTERS_MAX
 from earnest.market.disputes.ruling import REASON_CHARACTERS_MAX, For, Vote
 from earnest.runtime.market import disputing
 from earnest.runtime.market.disputing import Plea
 from earnest.surfaces.web.calls import MyCall
-from earnest.surfaces.web.cursors import Cursor, Limit, after, page
 from earnest.surfaces.web.problems import answers
-from earnest.surfaces.web.requests import Id, Sha256, Strict
+from earnest.surfaces.web.requests import Cursor, Id, Limit, Sha256, Strict, listed
 from earnest.views.disputes import list_disputes, show_dispute, unread_by
 
 router = APIRouter(tags=["disputes"])
@@ -31,10 +31,6 @@ class RaiseDispute(Strict):
     reason: Text
     criteria: list[Id] = Field(default_factory=list, max_length=CRITERIA_MAX)
     stake_micro: Amount | None = None
-
-    def value(self) -> Plea:
-        """The plea."""
-        return Plea(reason=self.reason, criteria=tuple(self.criteria), stake_micro=self.stake_micro)
 
 
 class Say(Strict):
@@ -52,16 +48,6 @@ class CastVote(Strict):
     buyer_micro: Amount | None = None
     criteria: Annotated[list[Id], Field(max_length=CRITERIA_MAX)]
     reason: Annotated[str, StringConstraints(min_length=1, max_length=REASON_CHARACTERS_MAX)]
-
-    def value(self) -> Vote:
-        """The vote."""
-        return Vote(
-            in_favour=self.in_favour,
-            criteria=tuple(self.criteria),
-            reason=self.reason,
-            seller_micro=self.seller_micro,
-            buyer_micro=self.buyer_micro,
-        )
 
 
 @router.post(
@@ -81,7 +67,7 @@ class CastVote(Strict):
 )
 async def post_dispute(claim_id: str, plea: RaiseDispute, call: MyCall) -> Response:
     """Dispute a claim. The stake is taken at once; without the money the case waits 30 minutes for it."""
-    value = plea.value()
+    value = Plea(reason=plea.reason, criteria=tuple(plea.criteria), stake_micro=plea.stake_micro)
     return await call.perform(
         lambda entry: disputing.raise_dispute(entry, call.market.terms, claim_id, value), status=201
     )
@@ -95,14 +81,11 @@ async def get_disputes(
     limit: Limit = 20,
 ) -> Response:
     """My disputes, or for the operator all, the newest first."""
-    me, last = call.me.id, after(cursor)
-    return await call.read(
-        lambda reader: page(
-            list_disputes(reader, me, sees_all=call.me.sees_all, waiting=waiting, after=last, limit=limit + 1),
-            limit,
-            "dispute_id",
-        )
-    )
+
+    def find(reader: BooksReader, last: str, most: int) -> list[DisputeSummary]:
+        return list_disputes(reader, call.me.id, last, most, sees_all=call.me.sees_all, waiting=waiting)
+
+    return await listed(call, cursor, limit, "dispute_id", find)
 
 
 @router.get("/disputes/{dispute_id}", **answers(Dispute, "not_found"))
@@ -139,7 +122,7 @@ async def post_withdraw(dispute_id: str, call: MyCall) -> Response:
 )
 async def post_vote(dispute_id: str, vote: CastVote, call: MyCall) -> Response:
     """The operator's ruling."""
-    value = vote.value()
+    value = Vote(**vote.model_dump(exclude={"criteria"}), criteria=tuple(vote.criteria))
     return await call.perform(lambda entry: disputing.rule(entry, call.market.terms, dispute_id, value))
 
 

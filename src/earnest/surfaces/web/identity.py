@@ -16,9 +16,8 @@ from earnest.identity.caller import Scope
 from earnest.runtime import forgetting
 from earnest.runtime.market import keys, operating, registering
 from earnest.surfaces.web.calls import AnyCall, MyCall, rendered
-from earnest.surfaces.web.cursors import Cursor, Limit, after, page
 from earnest.surfaces.web.problems import answers
-from earnest.surfaces.web.requests import Reason, Strict
+from earnest.surfaces.web.requests import Cursor, Limit, Reason, Strict, listed
 from earnest.surfaces.web.sessions import logged_in, logged_out
 from earnest.views import accounts
 from earnest.views.accounts import ROWS_MAX, document_of
@@ -91,16 +90,9 @@ class Forget(Strict):
 @router.post("/agents/register", **answers(shown.Registered, "handle_taken", status=201))
 async def register(asked: Register, call: AnyCall) -> Response:
     """Take part. The key and the claim_url, at which an operator answers for the agent, are shown once."""
+    terms = call.market.terms
     return await call.perform(
-        lambda entry: registering.register(
-            entry,
-            call.market.terms,
-            call.hashing,
-            handle=asked.handle,
-            description=asked.description,
-            model_fingerprint=asked.model_fingerprint,
-            url=call.url,
-        ),
+        lambda entry: registering.register(entry, terms, call.hashing, url=call.url, **asked.model_dump()),
         status=201,
         optional=True,
     )
@@ -171,10 +163,9 @@ async def post_rotation(call: MyCall, asked: RotateKey | None = None) -> Respons
 @operator_router.post("/operator/agents", **answers(shown.Owned, "not_found", "link_expired", "account_state"))
 async def post_ownership(asked: ConfirmOwnership, call: MyCall) -> Response:
     """Answer for an agent, by the secret of its claim_url."""
+    terms = call.market.terms
     return await call.perform(
-        lambda entry: registering.confirm_ownership(
-            entry, call.market.terms, call.hashing, secret=asked.secret, mail=asked.mail
-        )
+        lambda entry: registering.confirm_ownership(entry, terms, call.hashing, secret=asked.secret, mail=asked.mail)
     )
 
 
@@ -182,7 +173,7 @@ async def post_ownership(asked: ConfirmOwnership, call: MyCall) -> Response:
 async def get_accounts(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """Everybody, in the order of their coming. For the operator and auditors."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
-    return await call.read(lambda reader: page(accounts.accounts(reader, after(cursor), limit + 1), limit, "id"))
+    return await listed(call, cursor, limit, "id", accounts.accounts)
 
 
 @operator_router.get("/operator/accounts/{account_id}", **answers(shown.Account, "not_found"))

@@ -1,5 +1,6 @@
 """Jobs over HTTP: post, find, withdraw, apply, claim."""
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -8,6 +9,7 @@ from pydantic import Field, StringConstraints
 from earnest.client import payloads as shown
 from earnest.contracts.criterion import CRITERIA_MAX
 from earnest.contracts.spec import TEXT_CHARACTERS_MAX, TITLE_CHARACTERS_MAX, Acceptance
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.capabilities.trial import TRIAL_IDS
 from earnest.market.jobs.job import JobState, TaskClass
@@ -18,9 +20,9 @@ from earnest.runtime.market.deciding import decide_job
 from earnest.runtime.market.posting import prepare_posting, withdraw_job
 from earnest.runtime.market.trials import claim_test_job
 from earnest.surfaces.web.calls import AnyCall, MyCall
-from earnest.surfaces.web.cursors import Cursor, Limit, after, page
+from earnest.surfaces.web.claims import DECISION_CODES
 from earnest.surfaces.web.problems import answers
-from earnest.surfaces.web.requests import Id, Instant, Reason, Sha256, Slug, Strict, instant_ms
+from earnest.surfaces.web.requests import Cursor, Id, Instant, Limit, Reason, Sha256, Slug, Strict, instant_ms, listed
 from earnest.views.capabilities import show_trial
 from earnest.views.jobs import JobsWanted, list_jobs, show_job
 
@@ -48,15 +50,6 @@ _POST_CODES = (
     "not_found",
     "not_a_party",
     "verifier_unavailable",
-)
-_DECISION_CODES = (
-    "not_found",
-    "not_a_party",
-    "related_party",
-    "claim_state",
-    "claim_expired",
-    "criterion_required",
-    "decline_quota",
 )
 
 
@@ -174,10 +167,12 @@ async def get_jobs(
         creator=call.me.id if mine else created_by,
         status=status or "",
         match_for=call.me.id if match_for else "",
-        after=after(cursor),
-        limit=limit + 1,
     )
-    return await call.read(lambda reader: page(list_jobs(reader, wanted), limit, "job_id"))
+
+    def find(reader: BooksReader, last: str, most: int) -> list[shown.JobSummary]:
+        return list_jobs(reader, replace(wanted, after=last, limit=most))
+
+    return await listed(call, cursor, limit, "job_id", find)
 
 
 @router.get("/jobs/{job_id}", **answers(shown.Job | shown.Trial | shown.TrialOffered, "not_found"))
@@ -216,8 +211,8 @@ async def post_withdraw(job_id: str, call: MyCall) -> Response:
     return await call.perform(lambda entry: withdraw_job(entry, job_id))
 
 
-@router.post("/jobs/{job_id}/review", **answers(shown.ClaimMoved, *_DECISION_CODES))
-@root_router.post("/jobs/{job_id}/review", **answers(shown.ClaimMoved, *_DECISION_CODES))
+@router.post("/jobs/{job_id}/review", **answers(shown.ClaimMoved, *DECISION_CODES, "related_party"))
+@root_router.post("/jobs/{job_id}/review", **answers(shown.ClaimMoved, *DECISION_CODES, "related_party"))
 async def post_decision(job_id: str, decision: DecideJob, call: MyCall) -> Response:
     """Approve or reject the work of a job: whoever its acceptance names. Any penalty is computed by the platform."""
     return await call.perform(

@@ -7,15 +7,12 @@ from pydantic import StringConstraints
 
 from earnest.client.payloads import Page
 from earnest.client.payloads_platform import Period, PeriodMetrics
-from earnest.effects.ground.storage.reader import BooksReader
-from earnest.foundation.canonical import Members
 from earnest.identity.caller import Scope
 from earnest.market.periods.period import NAME
 from earnest.runtime.market.periods import open_period
 from earnest.surfaces.web.calls import MyCall, rendered
-from earnest.surfaces.web.cursors import Cursor, Limit, after, page
 from earnest.surfaces.web.problems import answers, problems
-from earnest.surfaces.web.requests import Strict
+from earnest.surfaces.web.requests import Cursor, Limit, Strict, listed
 from earnest.views.metrics import PeriodCounts, list_periods, metrics_csv
 
 router = APIRouter(tags=["periods"])
@@ -34,12 +31,7 @@ class OpenPeriod(Strict):
 @router.get("/periods", **answers(Page[Period], "bad_cursor"))
 async def get_periods(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """Periods, the newest first."""
-    last = after(cursor)
-
-    def shown(reader: BooksReader) -> Members:
-        return page(list_periods(reader, last, limit + 1), limit, "period_id")
-
-    return await call.read(shown)
+    return await listed(call, cursor, limit, "period_id", list_periods)
 
 
 @router.post("/periods", **answers(Period, "period_exists", status=201))

@@ -1,6 +1,7 @@
 """Runs of the platform's data directory over HTTP: their changes, their questions, and the journal of all."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
+from functools import partial
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -82,22 +83,15 @@ def _own(request: Request) -> OwnRuns:
 async def post_apply(run_id: str, call: MyCall, request: Request, sent: ChangeToApply = _AS_ACCEPTED) -> Response:
     """Put what a run changed in the place of the originals: all of it, or nothing."""
     own = _mine(call, request)
-
-    async def apply() -> Act:
-        return _changed(run_id, "applied", await own.edits.apply(run_id, unverified=sent.unverified, merge=sent.merge))
-
-    return await call.perform(prepare=_or_later(apply))
+    apply = partial(own.edits.apply, run_id, unverified=sent.unverified, merge=sent.merge)
+    return await call.perform(prepare=lambda: _changed(run_id, "applied", apply()))
 
 
 @router.post("/operator/runs/{run_id}/undo", **answers(RunChanged, *_OF_CHANGE, "not_applied"))
 async def post_undo(run_id: str, call: MyCall, request: Request) -> Response:
     """Bring back what an applied change replaced, if nobody changed it since."""
     own = _mine(call, request)
-
-    async def undo() -> Act:
-        return _changed(run_id, "undone", await own.edits.undo(run_id))
-
-    return await call.perform(prepare=_or_later(undo))
+    return await call.perform(prepare=lambda: _changed(run_id, "undone", own.edits.undo(run_id)))
 
 
 @router.post("/operator/runs/{run_id}/effect", **answers(EffectDecided, "not_found", "effect_unasked"))
@@ -165,17 +159,11 @@ async def get_journal(
         raise Refused("maintenance", str(error)) from error
 
 
-def _or_later(act: Callable[[], Awaitable[Act]]) -> Callable[[], Awaitable[Act]]:
-    async def prepare() -> Act:
-        try:
-            return await act()
-        except Unavailable as error:
-            raise Refused("maintenance", str(error)) from error
-
-    return prepare
-
-
-def _changed(run_id: str, standing: Literal["applied", "undone"], parts: Sequence[EditPart]) -> Act:
+async def _changed(run_id: str, standing: Literal["applied", "undone"], changing: Awaitable[Sequence[EditPart]]) -> Act:
+    try:
+        parts = await changing
+    except Unavailable as error:
+        raise Refused("maintenance", str(error)) from error
     body: RunChanged = {
         "run_id": run_id,
         "standing": standing,

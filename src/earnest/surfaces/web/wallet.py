@@ -7,21 +7,21 @@ from pydantic import Field, StringConstraints
 
 from earnest.client import payloads_money as shown
 from earnest.client.payloads import Page
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.identity.caller import Scope
 from earnest.ledger.payout import PayoutState
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.runtime.market.money import DepositNotice, ask_deposit, decide_deposit
 from earnest.runtime.market.payouts import PayoutDecision, decide_payout, request_payout, set_destination
-from earnest.surfaces.web.calls import AnyCall, Call, MyCall, rendered
-from earnest.surfaces.web.cursors import Cursor, Limit, after, cursor_of
+from earnest.surfaces.web.calls import AnyCall, MyCall, rendered
 from earnest.surfaces.web.problems import answers
-from earnest.surfaces.web.requests import Strict
+from earnest.surfaces.web.requests import Cursor, Limit, Strict, after, cursor_of
 from earnest.views.wallet import fees, list_entries, show_payout, show_queue, show_wallet, solvency
 
 router = APIRouter(tags=["wallet"])
 
 SOLVENCY_KEPT_MS: Final = 60_000
-"""It looks at every account: anybody may ask, but not for every second."""
+"""A new answer looks at every account, beside the event loop: anybody may ask, but not for every second."""
 Amount = Annotated[int, Field(ge=1, le=AMOUNT_MICRO_MAX)]
 Currency = Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
 Line = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
@@ -80,13 +80,18 @@ async def get_entries(
     """Every transfer that touched my money, the newest first."""
     currencies = tuple(call.market.terms.currencies) if currency is None else (currency,)
     last = after(cursor)
-    return await call.read(lambda reader: _page(*list_entries(reader, call.me.id, currencies, last, limit)))
+
+    def entries(reader: BooksReader) -> Page[shown.Entry]:
+        found, following = list_entries(reader, call.me.id, currencies, last, limit)
+        return {"data": found, "next_cursor": cursor_of(following) if following else None}
+
+    return await call.read(entries)
 
 
 @router.post("/deposits", **answers(shown.Deposit, "limit_reached", status=201))
 async def post_deposit(deposit: AskDeposit, call: MyCall) -> Response:
     """Say that money was sent. It is there once the operator has seen it."""
-    asked = DepositNotice(currency=deposit.currency, amount_micro=deposit.amount_micro, reference=deposit.reference)
+    asked = DepositNotice(**deposit.model_dump())
     return await call.perform(lambda entry: ask_deposit(entry, call.market.terms, asked), status=201)
 
 
@@ -125,7 +130,7 @@ async def post_deposit_decision(deposit_id: str, decision: DecideDeposit, call: 
 @router.post("/operator/payouts/{payout_id}/decision", **answers(shown.PayoutMoved, "not_found", "payout_state"))
 async def post_payout_decision(payout_id: str, decision: DecidePayout, call: MyCall) -> Response:
     """Approve or refuse a payout; and where no rail can say it, what came of it."""
-    outcome = PayoutDecision(state=decision.state, reference=decision.reference, reason=decision.reason)
+    outcome = PayoutDecision(**decision.model_dump())
     return await call.perform(lambda entry: decide_payout(entry, payout_id, outcome))
 
 
@@ -144,18 +149,9 @@ async def get_fees(call: AnyCall) -> Response:
 @router.get("/meta/solvency", **answers(shown.Solvency))
 async def get_solvency(request: Request, call: AnyCall) -> Response:
     """Do the books cover what users have?"""
-    return rendered(await _kept_solvency(request, call))
-
-
-async def _kept_solvency(request: Request, call: Call) -> shown.Solvency:
-    """The answer of the last minute, else a new one, made beside the event loop."""
     now_ms = call.market.desk.now_ms()
     kept: tuple[int, shown.Solvency] | None = getattr(request.app.state, "solvency", None)
     if kept is None or not 0 <= now_ms - kept[0] < SOLVENCY_KEPT_MS:
         kept = now_ms, await call.market.desk.database.read(lambda reader: solvency(reader, now_ms))
         request.app.state.solvency = kept
-    return kept[1]
-
-
-def _page(found: list[shown.Entry], following: str) -> Page[shown.Entry]:
-    return {"data": found, "next_cursor": cursor_of(following) if following else None}
+    return rendered(kept[1])

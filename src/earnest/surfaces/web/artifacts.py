@@ -24,14 +24,12 @@ HARMLESS: Final = {
 """What is stored is shown by no browser as a page of this platform."""
 PART_BYTES: Final = 256 * 1024
 _BYTES: Final[dict[str, Any]] = {
-    "requestBody": {
-        "required": False,  # nothing is an artifact of no bytes
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-    }
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 }
+_BODY: Final = {"requestBody": {"required": False, **_BYTES}}  # nothing is an artifact of no bytes
 
 
-@router.post("/artifacts", **answers(Artifact, "limit_reached", status=201), openapi_extra=_BYTES)
+@router.post("/artifacts", **answers(Artifact, "limit_reached", status=201), openapi_extra=_BODY)
 async def post_artifact(request: Request, call: RawCall) -> Response:
     """Bring a file: the body is its bytes. The same bytes again are the same artifact."""
     limits, me = call.market.artifacts.limits, call.me
@@ -51,10 +49,7 @@ async def post_artifact(request: Request, call: RawCall) -> Response:
 @router.get(
     "/artifacts/{sha256}",
     response_class=StreamingResponse,
-    responses={
-        200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
-        **problems("not_found"),
-    },
+    responses={200: _BYTES, **problems("not_found")},
 )
 async def get_artifact(sha256: Sha256, call: MyCall) -> Response:
     """An artifact of mine, or one that its owner has handed in to me."""

@@ -40,9 +40,9 @@ from earnest.views.claims import list_claims, review_json, reviews_about, review
 router = APIRouter(tags=["claims"])
 review_router = APIRouter(tags=["reviews"])
 Rating = Annotated[int, Field(ge=RATING_MIN, le=RATING_MAX)]
-_STATE_CODES = ("not_found", "not_a_party", "claim_state", "claim_expired")
-_MOVES = answers(ClaimMoved, *_STATE_CODES)
-DECISION_CODES = (*_STATE_CODES, "criterion_required", "decline_quota")
+STATE_CODES = ("not_found", "not_a_party", "claim_state", "claim_expired")
+_MOVES = answers(ClaimMoved, *STATE_CODES)
+DECISION_CODES = (*STATE_CODES, "criterion_required", "decline_quota")
 _JUDGES = answers(ClaimMoved, *DECISION_CODES)
 _EVIDENCE_CODES = ("evidence_incomplete", "evidence_hash_mismatch", "limit_reached")
 _FETCH_CODES = ("url_refused", "address_refused", "page_refused")
@@ -156,7 +156,7 @@ async def post_replay(claim_id: str, call: MyCall, sent: AskReplay = _NEWEST) ->
 
 
 @router.post(
-    "/claims/{claim_id}/evidence", **answers(Submitted | TrialGraded, *_STATE_CODES, *_EVIDENCE_CODES, *_FETCH_CODES)
+    "/claims/{claim_id}/evidence", **answers(Submitted | TrialGraded, *STATE_CODES, *_EVIDENCE_CODES, *_FETCH_CODES)
 )
 async def post_evidence(claim_id: str, evidence: SubmitEvidence, call: MyCall) -> Response:
     """Hand in everything that the job asks for; a second time is a new revision. It is judged in the background.
@@ -184,7 +184,7 @@ def _move(word: str, story: Callable[[StoryContext, Terms, str], ClaimMoved], to
 _move("start", claiming.start, "Say that the work has begun: from now on the buyer cannot cancel alone.")
 
 
-@router.post("/claims/{claim_id}/extend", **answers(ExtensionAsked, *_STATE_CODES, "limit_reached"))
+@router.post("/claims/{claim_id}/extend", **answers(ExtensionAsked, *STATE_CODES, "limit_reached"))
 async def post_extend(claim_id: str, wanted: Extend, call: MyCall) -> Response:
     """Ask for more time, before the deadline. Silence is no."""
     return await call.perform(lambda entry: claiming.extend(entry, call.market.terms, claim_id, wanted.extra_s))

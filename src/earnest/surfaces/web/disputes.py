@@ -1,5 +1,6 @@
 """Disputes over HTTP: what their two sides and the arbiters may do."""
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -15,11 +16,14 @@ from earnest.market.disputes.ruling import REASON_CHARACTERS_MAX, For, Vote
 from earnest.runtime.market import disputing
 from earnest.runtime.market.disputing import Plea
 from earnest.surfaces.web.calls import MyCall
+from earnest.surfaces.web.claims import STATE_CODES
 from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Cursor, Id, Limit, Sha256, Strict, listed
 from earnest.views.disputes import list_disputes, show_dispute, unread_by
 
 router = APIRouter(tags=["disputes"])
+_RAISING_CODES = ("below_dispute_floor", "dispute_exists", "criterion_required", "stake_mismatch")
+_moved = partial(answers, DisputeMoved, "not_found", "dispute_state")
 _SAYS = answers(DisputeSaid, "not_found", "dispute_state", "limit_reached", "evidence_incomplete", status=201)
 Amount = Annotated[int, Field(ge=0, le=AMOUNT_MICRO_MAX)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=STATEMENT_CHARACTERS_MAX)]
@@ -50,21 +54,7 @@ class CastVote(Strict):
     reason: Annotated[str, StringConstraints(min_length=1, max_length=REASON_CHARACTERS_MAX)]
 
 
-@router.post(
-    "/claims/{claim_id}/disputes",
-    **answers(
-        DisputeMoved,
-        "not_found",
-        "not_a_party",
-        "claim_state",
-        "claim_expired",
-        "below_dispute_floor",
-        "dispute_exists",
-        "criterion_required",
-        "stake_mismatch",
-        status=201,
-    ),
-)
+@router.post("/claims/{claim_id}/disputes", **answers(DisputeMoved, *STATE_CODES, *_RAISING_CODES, status=201))
 async def post_dispute(claim_id: str, plea: RaiseDispute, call: MyCall) -> Response:
     """Dispute a claim. The stake is taken at once; without the money the case waits 30 minutes for it."""
     value = Plea(reason=plea.reason, criteria=tuple(plea.criteria), stake_micro=plea.stake_micro)
@@ -110,26 +100,20 @@ async def post_respond(dispute_id: str, said: Say, call: MyCall) -> Response:
     return await post_statement(dispute_id, said, call)
 
 
-@router.post("/disputes/{dispute_id}/withdraw", **answers(DisputeMoved, "not_found", "not_a_party", "dispute_state"))
+@router.post("/disputes/{dispute_id}/withdraw", **_moved("not_a_party"))
 async def post_withdraw(dispute_id: str, call: MyCall) -> Response:
     """Take my case back before it is deliberated; the stake returns."""
     return await call.perform(lambda entry: disputing.withdraw_dispute(entry, call.market.terms, dispute_id))
 
 
-@router.post(
-    "/disputes/{dispute_id}/votes",
-    **answers(DisputeMoved, "not_found", "related_party", "dispute_state", "criterion_required"),
-)
+@router.post("/disputes/{dispute_id}/votes", **_moved("related_party", "criterion_required"))
 async def post_vote(dispute_id: str, vote: CastVote, call: MyCall) -> Response:
     """The operator's ruling."""
     value = Vote(**vote.model_dump(exclude={"criteria"}), criteria=tuple(vote.criteria))
     return await call.perform(lambda entry: disputing.rule(entry, call.market.terms, dispute_id, value))
 
 
-@router.post(
-    "/disputes/{dispute_id}/appeal",
-    **answers(DisputeMoved, "not_found", "not_a_party", "dispute_state", "insufficient_funds"),
-)
+@router.post("/disputes/{dispute_id}/appeal", **_moved("not_a_party", "insufficient_funds"))
 async def post_appeal(dispute_id: str, call: MyCall) -> Response:
     """Ask for a second ruling, once, within the time for it, with twice the stake."""
     return await call.perform(lambda entry: disputing.appeal(entry, dispute_id))

@@ -23,7 +23,7 @@ from earnest.views import accounts
 from earnest.views.accounts import ROWS_MAX, document_of
 
 router: Final = APIRouter(tags=["agents"])
-operator_router: Final = APIRouter(tags=["operator"])
+operator_router: Final = APIRouter(prefix="/operator", tags=["operator"])
 DAY_S: Final = 86_400
 _EXPORTING: Final = asyncio.Semaphore(1)
 """An export lies in memory while it is sent: one at a time."""
@@ -160,7 +160,7 @@ async def post_rotation(call: MyCall, asked: RotateKey | None = None) -> Respons
     )
 
 
-@operator_router.post("/operator/agents", **answers(shown.Owned, "not_found", "link_expired", "account_state"))
+@operator_router.post("/agents", **answers(shown.Owned, "not_found", "link_expired", "account_state"))
 async def post_ownership(asked: ConfirmOwnership, call: MyCall) -> Response:
     """Answer for an agent, by the secret of its claim_url."""
     terms = call.market.terms
@@ -169,35 +169,33 @@ async def post_ownership(asked: ConfirmOwnership, call: MyCall) -> Response:
     )
 
 
-@operator_router.get("/operator/accounts", **answers(Page[shown.Account], "bad_cursor"))
+@operator_router.get("/accounts", **answers(Page[shown.Account], "bad_cursor"))
 async def get_accounts(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """Everybody, in the order of their coming. For the operator and auditors."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
     return await listed(call, cursor, limit, "id", accounts.accounts)
 
 
-@operator_router.get("/operator/accounts/{account_id}", **answers(shown.Account, "not_found"))
+@operator_router.get("/accounts/{account_id}", **answers(shown.Account, "not_found"))
 async def get_account(account_id: AccountId, call: MyCall) -> Response:
     """One account. For the operator and auditors."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
     return await call.read(lambda reader: accounts.account(reader, account_id))
 
 
-@operator_router.post("/operator/accounts/{account_id}/suspend", **answers(shown.Account, "not_found", "account_state"))
+@operator_router.post("/accounts/{account_id}/suspend", **answers(shown.Account, "not_found", "account_state"))
 async def post_suspension(account_id: AccountId, asked: DecideAccount, call: MyCall) -> Response:
     """Let an account only look."""
     return await call.perform(lambda entry: operating.suspend(entry, account_id=account_id, reason=asked.reason))
 
 
-@operator_router.post("/operator/accounts/{account_id}/resume", **answers(shown.Account, "not_found", "account_state"))
+@operator_router.post("/accounts/{account_id}/resume", **answers(shown.Account, "not_found", "account_state"))
 async def post_resumption(account_id: AccountId, asked: DecideAccount, call: MyCall) -> Response:
     """Let a suspended account go on."""
     return await call.perform(lambda entry: operating.resume(entry, account_id=account_id, reason=asked.reason))
 
 
-@operator_router.post(
-    "/operator/accounts/{account_id}/forget", **answers(shown.AccountForgotten, "not_found", "account_state")
-)
+@operator_router.post("/accounts/{account_id}/forget", **answers(shown.AccountForgotten, "not_found", "account_state"))
 async def post_account_forgetting(account_id: AccountId, asked: Forget, call: MyCall) -> Response:
     """Remove what somebody wrote, and end their account for good. Money that was not paid out before stays behind."""
     return await call.perform(
@@ -205,15 +203,13 @@ async def post_account_forgetting(account_id: AccountId, asked: Forget, call: My
     )
 
 
-@operator_router.post(
-    "/operator/accounts/{account_id}/enable-payouts", **answers(shown.Account, "not_found", "account_state")
-)
+@operator_router.post("/accounts/{account_id}/enable-payouts", **answers(shown.Account, "not_found", "account_state"))
 async def post_payouts_enabled(account_id: AccountId, asked: DecideAccount, call: MyCall) -> Response:
     """Let an agent's earnings leave the platform."""
     return await call.perform(lambda entry: operating.enable_payouts(entry, account_id=account_id, reason=asked.reason))
 
 
-@operator_router.post("/operator/keys", **answers(shown.KeyIssued, "handle_taken", "limit_reached", status=201))
+@operator_router.post("/keys", **answers(shown.KeyIssued, "handle_taken", "limit_reached", status=201))
 async def post_operator_key(asked: IssueKey, call: MyCall) -> Response:
     """A further key of the operator's own, or an auditor with theirs."""
     if (asked.handle is None) is (asked.scope == "aud"):
@@ -226,20 +222,20 @@ async def post_operator_key(asked: IssueKey, call: MyCall) -> Response:
     )
 
 
-@operator_router.get("/operator/sessions", **answers(Page[shown.Session]))
+@operator_router.get("/sessions", **answers(Page[shown.Session]))
 async def get_sessions(call: MyCall) -> Response:
     """The operator's logins in browsers, and the keys that opened them."""
     call.me.need(Scope.OPERATOR)
     return await call.read(lambda reader: accounts.my_sessions(reader, call.me.id))
 
 
-@operator_router.delete("/operator/sessions/{session_id}", **answers(shown.Session, "not_found"))
+@operator_router.delete("/sessions/{session_id}", **answers(shown.Session, "not_found"))
 async def delete_session(session_id: SessionId, call: MyCall) -> Response:
     """End a login, now."""
     return await call.perform(lambda entry: operating.end_session(entry, session_id=session_id))
 
 
-@operator_router.post("/operator/login", **answers(shown.LoggedIn))
+@operator_router.post("/login", **answers(shown.LoggedIn))
 async def post_login(call: MyCall) -> Response:
     """Log a browser in, by the operator's key. The login is a cookie, and ends with the key."""
     call.check_key()
@@ -248,7 +244,7 @@ async def post_login(call: MyCall) -> Response:
     return logged_in(call, answer.body)
 
 
-@operator_router.post("/operator/logout", **answers(shown.LoggedOut, "not_found"))
+@operator_router.post("/logout", **answers(shown.LoggedOut, "not_found"))
 async def post_logout(call: MyCall) -> Response:
     """End this browser's login."""
     call.check_key()

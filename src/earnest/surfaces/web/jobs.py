@@ -31,26 +31,10 @@ root_router = APIRouter(tags=["jobs"])
 """`POST /jobs/{id}/review` stands at the root too, where the seed's agents look for it."""
 
 _STATES = {"open": (JobState.OPEN,), "taken": (JobState.TAKEN,), "done": (JobState.DONE,), "all": tuple(JobState)}
-_CLAIM_CODES = (
-    "not_found",
-    "job_already_claimed",
-    "job_withdrawn",
-    "job_state",
-    "claim_state",
-    "capacity_exceeded",
-    "related_party",
-    "limit_reached",
-    "attempt_limit",
-)
-_POST_CODES = (
-    "lint_failed",
-    "unknown_check",
-    "insufficient_funds",
-    "limit_reached",
-    "not_found",
-    "not_a_party",
-    "verifier_unavailable",
-)
+_STATE_CODES = ("not_found", "job_already_claimed", "job_withdrawn", "job_state", "claim_state")
+_CLAIMANT_CODES = ("capacity_exceeded", "related_party", "limit_reached", "attempt_limit")
+_CHECK_CODES = ("lint_failed", "unknown_check", "verifier_unavailable")
+_POST_CODES = ("insufficient_funds", "limit_reached", "not_found", "not_a_party")
 
 
 class EvidenceRequirement(Strict):
@@ -131,7 +115,7 @@ class DecideJob(Strict):
     criteria: list[Id] = Field(default=[], max_length=CRITERIA_MAX)
 
 
-@router.post("/jobs", **answers(shown.JobPosted, *_POST_CODES, status=201))
+@router.post("/jobs", **answers(shown.JobPosted, *_CHECK_CODES, *_POST_CODES, status=201))
 async def post_job(job: PostJob, call: MyCall) -> Response:
     """Post a job. Its checks are tried on worthless work first, and its reward is laid aside."""
     caller, offer = call.me, job.value()
@@ -185,7 +169,10 @@ async def get_job(job_id: str, call: AnyCall) -> Response:
     return await call.read(lambda reader: show_job(reader, job_id, viewer))
 
 
-@router.post("/jobs/{job_id}/claim", **answers(shown.ClaimOpened | shown.TrialClaimed, *_CLAIM_CODES, status=201))
+@router.post(
+    "/jobs/{job_id}/claim",
+    **answers(shown.ClaimOpened | shown.TrialClaimed, *_STATE_CODES, *_CLAIMANT_CODES, status=201),
+)
 async def post_claim(job_id: str, call: MyCall) -> Response:
     """Claim a job: one of all who try has it. A test job begins with it, and its id is the claim's."""
     terms = call.market.terms

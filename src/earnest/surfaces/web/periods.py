@@ -7,7 +7,6 @@ from pydantic import StringConstraints
 
 from earnest.client.payloads import Page
 from earnest.client.payloads_platform import Period, PeriodMetrics
-from earnest.identity.caller import Scope
 from earnest.market.periods.period import NAME
 from earnest.runtime.market.periods import open_period
 from earnest.surfaces.web.calls import MyCall, rendered
@@ -53,7 +52,7 @@ async def get_metrics(
 ) -> Response:
     """The five metrics in a period: of all agents for the operator and auditors, else of the caller alone."""
     now_ms = call.market.desk.now_ms()
-    only = "" if call.me.scope in {Scope.OPERATOR, Scope.AUDITOR} else call.me.id
+    only = "" if call.me.sees_all else call.me.id
     counts: PeriodCounts = request.app.state.counts
     counted = await call.market.desk.database.read(lambda reader: counts.show(reader, period, now_ms, only=only))
     found = counted.metrics

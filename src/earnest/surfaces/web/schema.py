@@ -34,15 +34,8 @@ ALWAYS: Final = (
     "maintenance",
 )
 WITH_KEY: Final = ("scope_forbidden", "heartbeat_scope_forbidden", "account_suspended")
-CHANGING: Final = (
-    "malformed_json",
-    "too_large",
-    "unsupported_media",
-    "cross_site",
-    "idempotency_key_required",
-    "idempotency_key_conflict",
-    "idempotency_in_progress",
-)
+WITH_BODY: Final = ("malformed_json", "too_large", "unsupported_media")
+CHANGING: Final = ("cross_site", "idempotency_key_required", "idempotency_key_conflict", "idempotency_in_progress")
 
 IDEMPOTENCY_KEY: Final[dict[str, Any]] = {
     "name": "Idempotency-Key",
@@ -107,7 +100,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     if operation.get("parameters") or "requestBody" in operation:
         codes.append("validation")
     if method != "get":
-        codes += CHANGING
+        codes += [*WITH_BODY, *CHANGING]
         is_needed = method == "post" and path.removeprefix(API) not in KEY_OPTIONAL
         operation.setdefault("parameters", []).append({**IDEMPOTENCY_KEY, "required": is_needed})
     responses = operation["responses"]

@@ -27,7 +27,7 @@ from earnest.views.agents_public import find_agent
 
 router = APIRouter(tags=["score"])
 heartbeat_router = APIRouter(tags=["heartbeats"])
-operator_router = APIRouter(tags=["operator"])
+operator_router = APIRouter(prefix="/operator", tags=["operator"])
 HeartbeatPath = Annotated[str, Path(pattern=r"^hbt_[0-9A-Z]{26}$", description="`hbt_` and a ULID.")]
 REPLY_CHARACTERS_MAX = 100_000
 RECORDS_MAX = 200
@@ -122,14 +122,14 @@ async def post_feedback(sent: Feedback, call: MyCall) -> Response:
     return await call.perform(lambda entry: deciding.vote(entry, sent.type, sent.message_id), optional=True)
 
 
-@operator_router.get("/operator/agents/{handle}/contract", **answers(shown.Agreement, "not_found"))
+@operator_router.get("/agents/{handle}/contract", **answers(shown.Agreement, "not_found"))
 async def get_agreement(handle: str, call: MyCall) -> Response:
     """What an agent is held to, and how its newest contract differs."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
     return await call.read(lambda reader: views.show_agreement(reader, find_agent(reader, handle).id))
 
 
-@operator_router.put("/operator/agents/{handle}/contract", **answers(shown.Agreed, "not_found", "etag_mismatch"))
+@operator_router.put("/agents/{handle}/contract", **answers(shown.Agreed, "not_found", "etag_mismatch"))
 async def put_agreement(handle: str, sent: SetAgreement, call: MyCall) -> Response:
     """Accept a contract, and say when and how often it holds."""
     call.me.need(Scope.OPERATOR)
@@ -141,7 +141,7 @@ async def put_agreement(handle: str, sent: SetAgreement, call: MyCall) -> Respon
     )
 
 
-@operator_router.post("/operator/agents/{handle}/contract/reset", **answers(shown.TaskReset, "not_found"))
+@operator_router.post("/agents/{handle}/contract/reset", **answers(shown.TaskReset, "not_found"))
 async def post_reset(handle: str, sent: ResetTask, call: MyCall) -> Response:
     """Give a task all its attempts back."""
     call.me.need(Scope.OPERATOR)
@@ -262,9 +262,7 @@ async def get_heartbeat(heartbeat_id: HeartbeatPath, call: MyCall) -> Response:
     )
 
 
-@operator_router.get(
-    "/operator/agents/{handle}/heartbeats", **answers(Page[shown.HeartbeatWhole], "bad_cursor", "not_found")
-)
+@operator_router.get("/agents/{handle}/heartbeats", **answers(Page[shown.HeartbeatWhole], "bad_cursor", "not_found"))
 async def get_waiting(handle: str, call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """An agent's heartbeats that wait for the operator's verdict, the oldest first, with what was handed in."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
@@ -276,9 +274,7 @@ async def get_waiting(handle: str, call: MyCall, cursor: Cursor = "", limit: Lim
     return await listed(call, cursor, limit, "heartbeat_id", find)
 
 
-@operator_router.post(
-    "/operator/heartbeats/{heartbeat_id}/decide", **answers(shown.TaskDecided, "not_found", "heartbeat_state")
-)
+@operator_router.post("/heartbeats/{heartbeat_id}/decide", **answers(shown.TaskDecided, "not_found", "heartbeat_state"))
 async def post_decision(heartbeat_id: HeartbeatPath, sent: DecideTask, call: MyCall) -> Response:
     """The operator's verdict on a task that waits for one; its points belong to the heartbeat's day."""
     verified = sent.verdict == "verified"

@@ -17,7 +17,6 @@ from earnest.effects.ground.storage.news import within
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Scope
 from earnest.runtime import world
 from earnest.surfaces.web.calls import Call, MyCall, is_known, rendered
 from earnest.surfaces.web.problems import answers
@@ -102,7 +101,7 @@ async def get_chat(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Resp
     """What I have said and heard, the newest first; for the operator and auditors all of it."""
 
     def find(reader: BooksReader, last: str, most: int) -> list[Remark]:
-        return views.list_remarks(reader, call.me.id, last, most, hears_all=hears_all(call))
+        return views.list_remarks(reader, call.me.id, last, most, hears_all=call.me.sees_all)
 
     return await listed(call, cursor, limit, "remark_id", find)
 
@@ -127,11 +126,6 @@ async def get_thread(thread_id: ThreadPath, call: MyCall, cursor: Cursor = "", l
     return await listed(
         call, cursor, limit, "post_id", lambda reader, last, most: views.list_posts(reader, thread_id, last, most)
     )
-
-
-def hears_all(call: Call) -> bool:
-    """The operator and auditors hear what is said to others."""
-    return call.me.scope in {Scope.OPERATOR, Scope.AUDITOR}
 
 
 @dataclass(slots=True)
@@ -172,7 +166,7 @@ async def get_events(
 
 async def _events(call: Call, span_s: int, streams: Streams) -> AsyncIterator[str]:
     """What happens, as server-sent events (WHATWG HTML)."""
-    desk, sees_all = call.market.desk, hears_all(call)
+    desk = call.market.desk
     given = call.headers.get("last-event-id", "")
     is_number = given.isascii() and given.isdigit() and len(given) < _LAST_DIGITS
     seq = int(given) if is_number else desk.database.last_seq
@@ -182,7 +176,7 @@ async def _events(call: Call, span_s: int, streams: Streams) -> AsyncIterator[st
         while desk.clock.now_ms() < ends_ms and not streams.is_ending:
             news.clear()
             last = seq
-            read = partial(live_events, after_seq=last, viewer=call.me.id, hears_all=sees_all)
+            read = partial(live_events, after_seq=last, viewer=call.me.id, hears_all=call.me.sees_all)
             found, seq = await desk.database.ask(read)
             for event in found:
                 told = json.dumps(event.data, ensure_ascii=False)  # JSON holds no line break

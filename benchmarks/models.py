@@ -30,12 +30,11 @@ from earnest.effects.outside.llm.api import Endpoint, Message
 from earnest.effects.outside.llm.api import MessageRole as Speaker
 from earnest.effects.outside.llm.openai_compatible import OpenAICompatible
 from earnest.engine.asking import Asking
-from earnest.engine.codec import encode
+from earnest.engine.codec import SENDERS, encode
 from earnest.engine.messages import Budget, Role
 from earnest.engine.ports import Question
 from earnest.engine.post import Outbox
 from earnest.engine.run import EngineRun
-from earnest.engine.senders import SENDERS
 from earnest.engine.spending import Price
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.model_calls import JournaledModels, PricedModel

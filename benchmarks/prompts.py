@@ -19,9 +19,8 @@ from earnest.app.model_settings import ModelSettings
 from earnest.app.platform import open_platform
 from earnest.app.settings import Settings
 from earnest.effects.outside.llm.openai_client import written
-from earnest.engine.messages import ConfirmationAsked
 from earnest.engine.gradient.cascade import MacroState
-from earnest.engine.messages import Budget
+from earnest.engine.messages import Budget, ConfirmationAsked
 from earnest.foundation.canonical import JsonObject
 from earnest.runtime.approvals import Person
 from earnest.runtime.order import Grants, request_order

@@ -37,8 +37,8 @@ from earnest.runtime.accountability.judging import HeartbeatJudging
 from earnest.runtime.desk import Desk
 from earnest.runtime.market.market import Market
 from earnest.surfaces.web.app import create_app
-from earnest.surfaces.web.cursors import cursor_of
 from earnest.surfaces.web.limits import Quota, Quotas
+from earnest.surfaces.web.requests import cursor_of
 from earnest.verification.registry import Registry
 from earnest.verification.service import Verifier
 

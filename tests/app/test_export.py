@@ -14,7 +14,7 @@ from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.schema import BOOKS
 from earnest.effects.outside.artifacts.shelf import FolderShelf
 from earnest.foundation.errors import Refused
-from earnest.views.owned import NOT_OWNED, OWNED
+from earnest.views.accounts import NOT_OWNED, OWNED
 
 from .homes import live_in
 

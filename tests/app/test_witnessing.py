@@ -19,7 +19,7 @@ from earnest.journal.notary import Notary
 from earnest.journal.notes import checkpoint_flaws, read_checkpoint
 from earnest.journal.service import Sealer
 from earnest.journal.signing import LOG, PrivateKey
-from earnest.views.log import consistency_of
+from earnest.views.receipts import consistency_of
 
 KEY = PrivateKey(name="example.org/log", type=LOG, seed=bytes(32))
 CLOCK = VirtualClock(1_780_000_000_000)

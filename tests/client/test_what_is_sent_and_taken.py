@@ -6,8 +6,7 @@ import httpx2
 import pytest
 
 from earnest.client import jobs
-from earnest.client.client import AsyncClient, Client
-from earnest.client.looking import WAIT_S
+from earnest.client.client import WAIT_S, AsyncClient, Client
 from earnest.client.problem import Problem
 from earnest.client.retrying import Patience
 from earnest.foundation.errors import Refused, Unavailable

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from earnest.surfaces.web.cursors import cursor_of
+from earnest.surfaces.web.requests import cursor_of
 from surfaces.web.conftest import Site
 from surfaces.web.jobs import job_body
 

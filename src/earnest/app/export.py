@@ -13,7 +13,7 @@ from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.outside.artifacts.shelf import Shelf, checked
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
-from earnest.views.owned import account_called, document_of
+from earnest.views.accounts import account_called, document_of
 
 FILE_NAME: Final = "account.json"
 

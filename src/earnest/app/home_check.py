@@ -22,7 +22,7 @@ from earnest.audit.journal_check import (
     note_verified,
     read_verified,
 )
-from earnest.client.payloads_runs import JournalChecked
+from earnest.client.payloads_platform import JournalChecked
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import Books

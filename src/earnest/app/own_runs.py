@@ -10,7 +10,7 @@ from typing import Final, cast
 from earnest.app import places
 from earnest.app.reviews import reviews_in
 from earnest.app.settings import Settings
-from earnest.client.payloads_runs import JournalChecked
+from earnest.client.payloads_platform import JournalChecked
 from earnest.effects.ground.clock import Clock, SystemClock
 from earnest.effects.ground.process import answer_of
 from earnest.effects.ground.storage.database import Database

@@ -3,11 +3,14 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
+
+if TYPE_CHECKING:
+    from httpx2 import Response
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -19,20 +22,7 @@ NO_SEGMENTS: Final = frozenset({"", ".", ".."})
 """They lead to another path, which may be another request."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpAnswer:
-    """What came back. The names of `headers` are in lower case."""
-
-    status: int
-    headers: Mapping[str, str] = field(default_factory=dict)
-    content: bytes = b""
-
-    def json(self) -> Any:
-        """The body as a JSON value. Raises `ValueError` where it is none."""
-        return json.loads(self.content)
-
-
-def as_json(answer: HttpAnswer) -> Any:
+def as_json(answer: "Response") -> Any:
     """The body, an object of whatever members the platform has documented. Raises `Unavailable` where it is none."""
     try:
         found = answer.json()
@@ -52,7 +42,7 @@ class Ask(Generic[T_co]):
     query: Query = field(default_factory=dict)
     content: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    read: Callable[[HttpAnswer], T_co] = as_json
+    read: "Callable[[Response], T_co]" = as_json
 
     def after(self, cursor: str) -> "Ask[T_co]":
         """The same list, from this cursor on."""

@@ -3,18 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from earnest.client import payloads_disputes as shown
 from earnest.client.ask import Ask, get, given, post
 from earnest.client.payloads import Claim, ClaimMoved, ClaimSummary, ExtensionAsked, Item, Page, Submitted
-from earnest.client.payloads_disputes import (
-    Dispute,
-    DisputeMoved,
-    DisputeSaid,
-    DisputeSummary,
-    Review,
-    ReviewAnswered,
-    ReviewSent,
-    ReviewsOfClaim,
-)
 
 
 def list_claims(
@@ -86,29 +77,29 @@ def decline_claim(claim_id: str, *, reason: str, criteria: Sequence[str]) -> Ask
 
 def submit_review(
     claim_id: str, *, rating: int, text: str = "", parts: Mapping[str, int] | None = None
-) -> Ask[ReviewSent]:
+) -> Ask[shown.ReviewSent]:
     """Review the other side; hidden until both have, or the window is over. It cannot be changed."""
     return post("/claims/{}/reviews", claim_id, body={"rating": rating, "text": text, "parts": dict(parts or {})})
 
 
-def get_reviews(claim_id: str) -> Ask[ReviewsOfClaim]:
+def get_reviews(claim_id: str) -> Ask[shown.ReviewsOfClaim]:
     """What the reviews of a claim wait for, and those that are published."""
     return get("/claims/{}/reviews", claim_id)
 
 
-def reply_to_review(review_id: str, text: str) -> Ask[ReviewAnswered]:
+def reply_to_review(review_id: str, text: str) -> Ask[shown.ReviewAnswered]:
     """Answer a published review about me, once."""
     return post("/reviews/{}/reply", review_id, body={"text": text})
 
 
-def list_agent_reviews(handle: str, *, limit: int | None = None, cursor: str | None = None) -> Ask[Page[Review]]:
+def list_agent_reviews(handle: str, *, limit: int | None = None, cursor: str | None = None) -> Ask[Page[shown.Review]]:
     """The published reviews about an agent, the newest first."""
     return get("/agents/{}/reviews", handle, query={"limit": limit, "cursor": cursor})
 
 
 def open_dispute(
     claim_id: str, *, reason: str, criteria: Sequence[str] = (), stake_micro: int | None = None
-) -> Ask[DisputeMoved]:
+) -> Ask[shown.DisputeMoved]:
     """Dispute a claim. The stake is taken at once. A heartbeat key may not."""
     body = given(reason=reason, criteria=list(criteria), stake_micro=stake_micro)
     return post("/claims/{}/disputes", claim_id, body=body)
@@ -116,34 +107,34 @@ def open_dispute(
 
 def list_disputes(
     *, waiting: bool | None = None, limit: int | None = None, cursor: str | None = None
-) -> Ask[Page[DisputeSummary]]:
+) -> Ask[Page[shown.DisputeSummary]]:
     """My disputes, the newest first; for the operator all."""
     return get("/disputes", query={"waiting": waiting, "limit": limit, "cursor": cursor})
 
 
-def get_dispute(dispute_id: str) -> Ask[Dispute]:
+def get_dispute(dispute_id: str) -> Ask[shown.Dispute]:
     """A case with all that was said; now it is read."""
     return get("/disputes/{}", dispute_id)
 
 
-def respond_to_dispute(dispute_id: str, text: str, evidence: Sequence[str] = ()) -> Ask[DisputeSaid]:
+def respond_to_dispute(dispute_id: str, text: str, evidence: Sequence[str] = ()) -> Ask[shown.DisputeSaid]:
     """Say something in a case: three times at most."""
     return post("/disputes/{}/statements", dispute_id, body={"text": text, "evidence": list(evidence)})
 
 
-def withdraw_dispute(dispute_id: str) -> Ask[DisputeMoved]:
+def withdraw_dispute(dispute_id: str) -> Ask[shown.DisputeMoved]:
     """Take my case back before it is deliberated."""
     return post("/disputes/{}/withdraw", dispute_id)
 
 
-def appeal_dispute(dispute_id: str) -> Ask[DisputeMoved]:
+def appeal_dispute(dispute_id: str) -> Ask[shown.DisputeMoved]:
     """Ask for a second ruling, once, with twice the stake."""
     return post("/disputes/{}/appeal", dispute_id)
 
 
 def rule_dispute(
     dispute_id: str, *, in_favour: str, criteria: Sequence[str], reason: str, **parts: Any
-) -> Ask[DisputeMoved]:
+) -> Ask[shown.DisputeMoved]:
     """The operator's ruling: `in_favour` seller, buyer or split; a split has `seller_micro` and `buyer_micro`."""
     body = {"for": in_favour, "criteria": list(criteria), "reason": reason, **given(**parts)}
     return post("/disputes/{}/votes", dispute_id, body=body)

@@ -7,17 +7,17 @@ is sent again, because nobody knows whether the first arrived, has one effect.
 import asyncio
 import copy
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self, TypeVar
 
 import httpx2
 
-from earnest.client.ask import API, Ask, HttpAnswer
-from earnest.client.endpoint import AsyncSender, Sender
+from earnest.client.ask import API, Ask, as_json, get
 from earnest.client.endpoints import Endpoints
-from earnest.client.looking import LastHome, Looking
 from earnest.client.payloads import Page
-from earnest.client.retrying import Again, Patience, ReplyLost, Wait, attempts
+from earnest.client.payloads_home import Home
+from earnest.client.retrying import UNCHANGED, Patience, ReplyLost, answered
 from earnest.effects.ground.clock import Chance, SystemChance, SystemClock
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.version import VERSION
@@ -27,10 +27,50 @@ T = TypeVar("T")
 TIMEOUT_S: Final = 60.0
 """Posting a job may take so long: its checks are tried first."""
 
+WAIT_S: Final = 1_800
+"""Where the platform does not say when to look again."""
 IDEMPOTENCY_KEY_MAX: Final = 255
 _SAFE: Final = "GET"
 _NEVER: Final = threading.Event()
 """Nobody sets it: to wait for it is to sleep."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastHome:
+    """A home, as it was when it last changed. `next_check_s`: the platform's advice on when to look again."""
+
+    home: Home
+    is_changed: bool
+    next_check_s: int
+
+
+class _Looking:
+    """The last home, by what was asked for: an unchanged one is not sent again."""
+
+    def __init__(self) -> None:
+        self._asked: tuple[str, bool] = "", False
+        self._etag = ""
+        self._home: Home | None = None
+
+    def ask(self, include: str, *, explain: bool) -> Ask[httpx2.Response]:
+        """What to send for this home."""
+        if self._asked != (include, explain):
+            self._asked, self._etag, self._home = (include, explain), "", None
+        query = {"include": include or None, "explain": 1 if explain else None}
+        return replace(
+            get("/agents/me/home", query=query).with_headers(if_none_match=self._etag), read=lambda answer: answer
+        )
+
+    def seen(self, answer: httpx2.Response) -> LastHome:
+        """What the answer shows. Raises `Unavailable` where that is no home."""
+        is_changed = answer.status_code != UNCHANGED or self._home is None
+        home = self._home
+        if home is None or answer.status_code != UNCHANGED:
+            home = self._home = as_json(answer)
+            self._etag = answer.headers.get("etag", "")
+        told = answer.headers.get("next-check-in-after", "")
+        wait_s = int(told[:9]) if told.isascii() and told.isdigit() else WAIT_S
+        return LastHome(home=home, is_changed=is_changed, next_check_s=wait_s)
 
 
 class _Talk(Endpoints):
@@ -45,7 +85,7 @@ class _Talk(Endpoints):
         self._key = key
         self._patience = patience
         self._chance = chance
-        self._looking = Looking()
+        self._looking = _Looking()
         self.idempotency_key = ""
 
     def keyed(self, idempotency_key: str) -> Self:
@@ -72,11 +112,8 @@ class _Talk(Endpoints):
         except UnicodeError:
             raise Refused("validation", "a text of the request is no Unicode, or no ASCII in a header") from None
 
-    def _attempts(self) -> Generator[Again | Wait, HttpAnswer | ReplyLost | None, HttpAnswer]:
-        return attempts(self._patience, self._chance)
 
-
-class Client(_Talk, Sender):
+class Client(_Talk):
     """A platform, from a program that waits. `key` empty: only what needs none. Close it, or use it with `with`."""
 
     def __init__(
@@ -96,18 +133,12 @@ class Client(_Talk, Sender):
 
     def send(self, ask: Ask[T]) -> T:
         """The answer to one request. Raises `Problem` where it is refused, `Unavailable` where nobody answers."""
-        request, steps = self._request(ask), self._attempts()
-        got: HttpAnswer | ReplyLost | None = None
-        while True:
-            try:
-                step = steps.send(got)
-            except StopIteration as end:
-                return ask.read(end.value)
-            if isinstance(step, Wait):
-                self._sleep(step.ms / 1000)
-                got = None
-            else:
-                got = self._once(request)
+        request, attempt = self._request(ask), 0
+        got = self._once(request)
+        while (wait_ms := self._patience.wait_ms(got, attempt, self._chance.fraction())) is not None:
+            self._sleep(wait_ms / 1000)
+            got, attempt = self._once(request), attempt + 1
+        return ask.read(answered(got))
 
     def each(self, ask: Ask[Page[T]]) -> Iterator[T]:
         """All of a list, page after page: `client.each(jobs.list_jobs(state="open"))`."""
@@ -132,14 +163,14 @@ class Client(_Talk, Sender):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _once(self, request: httpx2.Request) -> HttpAnswer | ReplyLost:
+    def _once(self, request: httpx2.Request) -> httpx2.Response | ReplyLost:
         try:
-            return _answer(self._http.send(request))
+            return self._http.send(request)
         except httpx2.RequestError as error:
             return _lost(error)
 
 
-class AsyncClient(_Talk, AsyncSender):
+class AsyncClient(_Talk):
     """A platform, from a program that does other things meanwhile. With `ASGITransport` in the same process."""
 
     def __init__(
@@ -159,18 +190,12 @@ class AsyncClient(_Talk, AsyncSender):
 
     async def send(self, ask: Ask[T]) -> T:
         """See `Client.send`."""
-        request, steps = self._request(ask), self._attempts()
-        got: HttpAnswer | ReplyLost | None = None
-        while True:
-            try:
-                step = steps.send(got)
-            except StopIteration as end:
-                return ask.read(end.value)
-            if isinstance(step, Wait):
-                await self._sleep(step.ms / 1000)
-                got = None
-            else:
-                got = await self._once(request)
+        request, attempt = self._request(ask), 0
+        got = await self._once(request)
+        while (wait_ms := self._patience.wait_ms(got, attempt, self._chance.fraction())) is not None:
+            await self._sleep(wait_ms / 1000)
+            got, attempt = await self._once(request), attempt + 1
+        return ask.read(answered(got))
 
     async def each(self, ask: Ask[Page[T]]) -> AsyncIterator[T]:
         """See `Client.each`."""
@@ -196,9 +221,9 @@ class AsyncClient(_Talk, AsyncSender):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _once(self, request: httpx2.Request) -> HttpAnswer | ReplyLost:
+    async def _once(self, request: httpx2.Request) -> httpx2.Response | ReplyLost:
         try:
-            return _answer(await self._http.send(request))
+            return await self._http.send(request)
         except httpx2.RequestError as error:
             return _lost(error)
 
@@ -223,11 +248,6 @@ def _page(found: Page[T]) -> Page[T]:
     if isinstance(found.get("data"), list) and "next_cursor" in found:
         return found
     raise Unavailable("what answered is no platform: its answer is no page of a list")
-
-
-def _answer(response: httpx2.Response) -> HttpAnswer:
-    headers = {name.lower(): text for name, text in response.headers.items()}
-    return HttpAnswer(status=response.status_code, headers=headers, content=response.content)
 
 
 def _lost(error: httpx2.RequestError) -> ReplyLost:

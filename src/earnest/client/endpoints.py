@@ -1,7 +1,41 @@
-"""The methods that both clients have, one for each endpoint."""
+"""The methods that both clients have, one for each endpoint: a function says what to ask, a client sends it."""
 
-from earnest.client import agents, claims, jobs, log, money, periods, runs, scores, world
-from earnest.client.endpoint import ClientMethod
+from collections.abc import Callable, Coroutine
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+
+from earnest.client import agents, claims, jobs, money, platform, scores, world
+from earnest.client.ask import Ask
+
+if TYPE_CHECKING:
+    from earnest.client.client import AsyncClient, Client
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class ClientMethod(Generic[P, T]):
+    """A method whose parameters are those of `ask`, and whose result is what that asks for."""
+
+    def __init__(self, ask: Callable[P, Ask[T]]) -> None:
+        self._ask = ask
+        self.__doc__ = ask.__doc__
+
+    @overload
+    def __get__(self, client: None, owner: type) -> "ClientMethod[P, T]": ...
+    @overload
+    def __get__(self, client: "Client", owner: type) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, client: "AsyncClient", owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+
+    def __get__(self, client: "Client | AsyncClient | None", owner: type) -> Any:
+        if client is None:
+            return self
+
+        def method(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return client.send(self._ask(*args, **kwargs))
+
+        return update_wrapper(method, self._ask)
 
 
 class Endpoints:
@@ -22,9 +56,6 @@ class Endpoints:
     list_signals = ClientMethod(agents.list_signals)
     list_activity = ClientMethod(agents.list_activity)
     list_transcript = ClientMethod(agents.list_transcript)
-    list_errors = ClientMethod(agents.list_errors)
-    get_limits = ClientMethod(agents.get_limits)
-    get_reputation_formula = ClientMethod(agents.get_reputation_formula)
     own_agent = ClientMethod(agents.own_agent)
     list_accounts = ClientMethod(agents.list_accounts)
     get_account = ClientMethod(agents.get_account)
@@ -106,10 +137,13 @@ class Endpoints:
     list_waiting_heartbeats = ClientMethod(scores.list_waiting_heartbeats)
     decide_heartbeat = ClientMethod(scores.decide_heartbeat)
 
-    list_periods = ClientMethod(periods.list_periods)
-    open_period = ClientMethod(periods.open_period)
-    get_metrics = ClientMethod(periods.get_metrics)
-    get_metrics_csv = ClientMethod(periods.get_metrics_csv)
+    list_errors = ClientMethod(platform.list_errors)
+    get_limits = ClientMethod(platform.get_limits)
+    get_reputation_formula = ClientMethod(platform.get_reputation_formula)
+    list_periods = ClientMethod(platform.list_periods)
+    open_period = ClientMethod(platform.open_period)
+    get_metrics = ClientMethod(platform.get_metrics)
+    get_metrics_csv = ClientMethod(platform.get_metrics_csv)
 
     world_summary = ClientMethod(world.world_summary)
     get_world = ClientMethod(world.get_world)
@@ -120,18 +154,18 @@ class Endpoints:
     list_threads = ClientMethod(world.list_threads)
     get_thread = ClientMethod(world.get_thread)
 
-    get_checkpoint = ClientMethod(log.get_checkpoint)
-    get_signed_checkpoint = ClientMethod(log.get_signed_checkpoint)
-    get_proof = ClientMethod(log.get_proof)
-    get_consistency = ClientMethod(log.get_consistency)
-    get_log_keys = ClientMethod(log.get_log_keys)
-    send_cosignatures = ClientMethod(log.send_cosignatures)
-    get_claim_receipt = ClientMethod(log.get_claim_receipt)
-    get_day_receipt = ClientMethod(log.get_day_receipt)
-    apply_run = ClientMethod(runs.apply_run)
-    undo_run = ClientMethod(runs.undo_run)
-    decide_effect = ClientMethod(runs.decide_effect)
-    decide_leave = ClientMethod(runs.decide_leave)
-    decide_review = ClientMethod(runs.decide_review)
-    replay_claim = ClientMethod(runs.replay_claim)
-    check_journal = ClientMethod(runs.check_journal)
+    get_checkpoint = ClientMethod(platform.get_checkpoint)
+    get_signed_checkpoint = ClientMethod(platform.get_signed_checkpoint)
+    get_proof = ClientMethod(platform.get_proof)
+    get_consistency = ClientMethod(platform.get_consistency)
+    get_log_keys = ClientMethod(platform.get_log_keys)
+    send_cosignatures = ClientMethod(platform.send_cosignatures)
+    get_claim_receipt = ClientMethod(platform.get_claim_receipt)
+    get_day_receipt = ClientMethod(platform.get_day_receipt)
+    apply_run = ClientMethod(platform.apply_run)
+    undo_run = ClientMethod(platform.undo_run)
+    decide_effect = ClientMethod(platform.decide_effect)
+    decide_leave = ClientMethod(platform.decide_leave)
+    decide_review = ClientMethod(platform.decide_review)
+    replay_claim = ClientMethod(platform.replay_claim)
+    check_journal = ClientMethod(platform.check_journal)

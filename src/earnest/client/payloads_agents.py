@@ -42,11 +42,16 @@ class AccountForgotten(TypedDict):
     artifacts: int
 
 
-class Key(TypedDict):
-    """A key, without the key."""
+class KeyUsed(TypedDict):
+    """The key that was shown."""
 
     key_id: str
     scope: KeyScope
+
+
+class Key(KeyUsed):
+    """A key, without the key."""
+
     prefix: str
     label: str
     created_at: str
@@ -108,13 +113,6 @@ class Account(TypedDict):
     mail: str
     expected_every_s: int
     created_at: str
-
-
-class KeyUsed(TypedDict):
-    """The key that was shown."""
-
-    key_id: str
-    scope: KeyScope
 
 
 class Me(Account):

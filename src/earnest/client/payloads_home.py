@@ -6,7 +6,7 @@ from typing import Any, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 from earnest.client.payloads import RequirementSummary
-from earnest.client.payloads_agents import AccountStatus
+from earnest.client.payloads_agents import AccountStatus, Need
 from earnest.client.payloads_disputes import Party
 
 Priority: TypeAlias = Literal[1, 2, 3, 4, 5, 6, 7]
@@ -147,11 +147,9 @@ class WalletAttention(TypedDict):
     stripe_onboarding_pending: bool
 
 
-class HumanAttention(TypedDict):
+class HumanAttention(Need):
     """What only a human can settle."""
 
-    code: str
-    text: str
     since: str | None
 
 

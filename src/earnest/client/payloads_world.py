@@ -80,11 +80,9 @@ class Posted(TypedDict):
     thread_id: str
 
 
-class Post(TypedDict):
+class Post(Posted):
     """A post on the board."""
 
-    post_id: str
-    thread_id: str
     handle: str
     title: str
     text: str

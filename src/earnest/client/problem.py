@@ -3,10 +3,12 @@
 import email.utils
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from earnest.client.ask import HttpAnswer
 from earnest.foundation.errors import EarnestError
+
+if TYPE_CHECKING:
+    from httpx2 import Response
 
 MS: Final = 1_000
 TEXT_CHARACTERS_MAX: Final = 2_000
@@ -32,16 +34,16 @@ class Problem(EarnestError):
         super().__init__(f"{self.code}: {self.detail}" if self.detail else self.code)
 
 
-def problem_of(answer: HttpAnswer) -> Problem:
+def problem_of(answer: "Response") -> Problem:
     """The problem that an answer is, also where something on the way has written it, or sends us elsewhere."""
     try:
         members = answer.json()
     except (ValueError, RecursionError):
         members = None
-    return Problem(answer.status, members if isinstance(members, dict) else {}, retry_after_ms(answer))
+    return Problem(answer.status_code, members if isinstance(members, dict) else {}, retry_after_ms(answer))
 
 
-def retry_after_ms(answer: HttpAnswer) -> int | None:
+def retry_after_ms(answer: "Response") -> int | None:
     """Retry-After, in seconds or as a date that the answer's own Date is compared with; None: nothing was said."""
     text = answer.headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():

@@ -1,13 +1,13 @@
-"""Retries, alike for both clients: a generator that says what to send, and how long to wait."""
+"""Retries, alike for both clients: what is sent again, and after how long."""
 
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
-from earnest.client.ask import HttpAnswer
 from earnest.client.problem import problem_of, retry_after_ms
-from earnest.effects.ground.clock import Chance
 from earnest.foundation.errors import Unavailable
+
+if TYPE_CHECKING:
+    from httpx2 import Response
 
 REDIRECTS: Final = 300
 UNCHANGED: Final = 304
@@ -30,7 +30,7 @@ class Patience:
     first_ms: int = 500
     wait_max_ms: int = 60_000
 
-    def wait_ms(self, got: HttpAnswer | ReplyLost, attempt: int, fraction: float) -> int | None:
+    def wait_ms(self, got: "Response | ReplyLost", attempt: int, fraction: float) -> int | None:
         """How long to wait after attempt number `attempt`, from 0 on; None: this is the answer."""
         if attempt + 1 >= self.attempts or not _may_do_later(got):
             return None
@@ -42,54 +42,25 @@ class Patience:
         return told_ms + jitter if told_ms <= self.wait_max_ms else None
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Wait so long before the next attempt."""
-
-    ms: int
-
-
-class Again:
-    """Send the request; the same one each time."""
-
-
-Step: TypeAlias = Again | Wait
-
-
-def attempts(patience: Patience, chance: Chance) -> Generator[Step, HttpAnswer | ReplyLost | None, HttpAnswer]:
-    """What to do, one step after the other; each `Again` is answered with what came back.
-
-    Returns an answer of 200 to 299, or 304. Raises `Problem`, and `Unavailable` where none came at all.
-    """
-    attempt = 0
-    while True:
-        got = yield Again()
-        assert got is not None
-        wait_ms = patience.wait_ms(got, attempt, chance.fraction())
-        if wait_ms is None:
-            return _outcome(got)
-        yield Wait(wait_ms)
-        attempt += 1
-
-
-def _outcome(got: HttpAnswer | ReplyLost) -> HttpAnswer:
+def answered(got: "Response | ReplyLost") -> "Response":
+    """An answer of 200 to 299, or 304. Raises `Problem`, and `Unavailable` where none came at all."""
     if isinstance(got, ReplyLost):
         raise Unavailable(
             f"the platform cannot be reached: {got}; does it serve, and is EARNEST_URL its address?"
         ) from got
-    if got.status >= REDIRECTS and got.status != UNCHANGED:
+    if got.status_code >= REDIRECTS and got.status_code != UNCHANGED:
         raise problem_of(got)
     return got
 
 
-def _may_do_later(got: HttpAnswer | ReplyLost) -> bool:
+def _may_do_later(got: "Response | ReplyLost") -> bool:
     """A quota that ends at an hour nobody names, such as attempts a day, is not waited for."""
-    if isinstance(got, ReplyLost) or got.status >= FAILED:
+    if isinstance(got, ReplyLost) or got.status_code >= FAILED:
         return True
-    if got.status == BUSY:
+    if got.status_code == BUSY:
         return _asked_ms(got) is not None
-    return got.status == 409 and problem_of(got).retryable
+    return got.status_code == 409 and problem_of(got).retryable
 
 
-def _asked_ms(got: HttpAnswer | ReplyLost) -> int | None:
+def _asked_ms(got: "Response | ReplyLost") -> int | None:
     return None if isinstance(got, ReplyLost) else retry_after_ms(got)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from earnest.client.payloads_runs import JournalChecked
+from earnest.client.payloads_platform import JournalChecked
 from earnest.runtime.edits.applying import Edits
 from earnest.runtime.review_book import ReviewBook
 

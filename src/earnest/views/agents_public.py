@@ -1,5 +1,10 @@
-"""What anybody may know of an agent. Nothing here depends on a review that is not published."""
+"""What anybody may know of an agent. Nothing here depends on a review that is not published.
 
+Its transcript: test jobs that have ended, and verdicts on work, which anybody can check again.
+"""
+
+import json
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from earnest.client import payloads_agents as shown
@@ -9,12 +14,16 @@ from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account, AccountKind
 from earnest.identity.rows import ACCOUNTS
+from earnest.market.capabilities.capability import Trial
+from earnest.market.capabilities.trial import trial_json
+from earnest.market.claims.claim import Claim
 from earnest.market.reviews.reputation import WEIGHTS, WINDOW_S, reputation_json
 from earnest.market.reviews.signal import Signal, SignalKind
 from earnest.market.reviews.standing import standing
-from earnest.market.rows import CAPABILITIES, SIGNALS
+from earnest.market.rows import CLAIMS, SIGNALS, SUBMISSIONS, TRIALS
+from earnest.views.capabilities import capabilities_of
 
-CAPABILITIES_MAX: Final = 100
+_NEWEST: Final = 2**62
 
 _RATINGS = (
     "SELECT side, count(*), sum(rating) FROM reviews "
@@ -61,9 +70,6 @@ def show_agent(reader: BooksReader, handle: str, now_ms: int) -> shown.Agent:
     """An agent's public page."""
     account = find_agent(reader, handle)
     since_ms = now_ms - WINDOW_S * 1_000
-    capabilities = CAPABILITIES.where(
-        reader, "account_id = ? AND removed = 0 ORDER BY declared_at_ms, id LIMIT ?", (account.id, CAPABILITIES_MAX)
-    )
     tried = dict(reader.execute(_TRIALS, (account.id,)).fetchall())
     return {
         "id": account.id,
@@ -75,7 +81,7 @@ def show_agent(reader: BooksReader, handle: str, now_ms: int) -> shown.Agent:
         "registered_at": rfc3339_s(account.created_at_ms),
         "capabilities": [
             {"id": one.id, "category": one.category, "task_class": one.task_class, "state": one.state.value}
-            for one in capabilities
+            for one in capabilities_of(reader, account.id)
         ],
         "reputation": reputation_json(standing(reader, account.id, now_ms)),
         "ratings": _ratings(reader, account.id, since_ms),
@@ -90,7 +96,7 @@ def show_agent(reader: BooksReader, handle: str, now_ms: int) -> shown.Agent:
 
 def signals_of(reader: BooksReader, account_id: str, *, before: tuple[int, str] | None, limit: int) -> list[Signal]:
     """The signals of an account, the newest first."""
-    at_ms, last = before or (2**62, "")
+    at_ms, last = before or (_NEWEST, "")
     condition = "account_id = ? AND at_ms <= ? AND (at_ms, id) < (?, ?) ORDER BY at_ms DESC, id DESC LIMIT ?"
     return list(SIGNALS.where(reader, condition, (account_id, at_ms, at_ms, last, limit)))
 
@@ -150,4 +156,93 @@ def _responsiveness(reader: BooksReader, account_id: str, since_ms: int) -> show
     return {
         "reviews": {"on_time": sent - late, "late": late, "missed": wanted - sent},
         "disputes": {"answered": answered, "silent": disputes - answered},
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadPosition:
+    """How far somebody has read: the last claim, and the last test job with its start."""
+
+    claim_id: str = "~"
+    started_at_ms: int = _NEWEST
+    trial_id: str = ""
+
+    def text(self) -> str:
+        """For a cursor."""
+        return f"{self.claim_id} {self.started_at_ms} {self.trial_id}"
+
+
+def place(text: str) -> ReadPosition:
+    """The place that `ReadPosition.text` wrote; the beginning for an empty text. Raises `Refused("bad_cursor")`."""
+    if not text:
+        return ReadPosition()
+    claim_id, _, rest = text.partition(" ")
+    started, _, trial_id = rest.partition(" ")
+    if not started.isdecimal() or len(started) > 19 or int(started) > _NEWEST:
+        raise Refused("bad_cursor", "the cursor is not one that a list has given")
+    return ReadPosition(claim_id=claim_id, started_at_ms=int(started), trial_id=trial_id)
+
+
+def transcript(
+    reader: BooksReader, account_id: str, place: ReadPosition, limit: int
+) -> tuple[list[shown.TranscriptTrial | shown.TranscriptClaim], ReadPosition | None]:
+    """Entries in order of their beginning, the newest first, and where to go on; None at the end."""
+    trials = list(_ended_trials(reader, account_id, place, limit + 1))
+    claims = list(_ended_claims(reader, account_id, place, limit + 1))
+    found: list[Trial | Claim] = sorted([*trials, *claims], key=_began_at_ms, reverse=True)
+    for one in found[:limit]:
+        if isinstance(one, Claim):
+            place = replace(place, claim_id=one.id)
+        else:
+            place = replace(place, started_at_ms=one.started_at_ms, trial_id=one.id)
+    entries = [_work(reader, one) if isinstance(one, Claim) else _test(one) for one in found[:limit]]
+    return entries, place if len(found) > limit else None
+
+
+def _began_at_ms(one: Trial | Claim) -> int:
+    return one.claimed_at_ms if isinstance(one, Claim) else one.started_at_ms
+
+
+def _ended_trials(reader: BooksReader, account_id: str, place: ReadPosition, limit: int) -> list[Trial]:
+    condition = (
+        "account_id = ? AND started_at_ms <= ? AND (started_at_ms, id) < (?, ?) AND state != 'running' "
+        "ORDER BY started_at_ms DESC, id DESC LIMIT ?"
+    )
+    at_ms = place.started_at_ms
+    return list(TRIALS.where(reader, condition, (account_id, at_ms, at_ms, place.trial_id, limit)))
+
+
+def _ended_claims(reader: BooksReader, account_id: str, place: ReadPosition, limit: int) -> list[Claim]:
+    condition = "seller = ? AND id < ? AND ended_at_ms IS NOT NULL AND last_verdict != '' ORDER BY id DESC LIMIT ?"
+    return list(CLAIMS.where(reader, condition, (account_id, place.claim_id, limit)))
+
+
+def _test(trial: Trial) -> shown.TranscriptTrial:
+    return {"kind": "test_job", **trial_json(trial)}
+
+
+def _work(reader: BooksReader, claim: Claim) -> shown.TranscriptClaim:
+    submissions = SUBMISSIONS.where(reader, "claim_id = ? AND verdict != '' ORDER BY revision", (claim.id,))
+    return {
+        "kind": "claim",
+        "claim_id": claim.id,
+        "job_id": claim.job_id,
+        "category": claim.category,
+        "task_class": claim.task_class,
+        "spec_digest": claim.spec_digest,
+        "state": claim.state.value,
+        "related": claim.related,
+        "claimed_at": rfc3339_s(claim.claimed_at_ms),
+        "ended_at": rfc3339_s(claim.ended_at_ms or 0),
+        "verdicts": [
+            {
+                "verdict_id": one.verdict_id,
+                "revision": one.revision,
+                "evidence_root": one.root,
+                "verdict": json.loads(one.verdict)["verdict"],
+                "submitted_at": rfc3339_s(one.submitted_at_ms),
+                "judged_at": rfc3339_s(one.judged_at_ms or 0),
+            }
+            for one in submissions
+        ],
     }

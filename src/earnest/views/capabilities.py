@@ -19,7 +19,7 @@ LISTED_MAX: Final = 100
 
 def list_capabilities(reader: BooksReader, account_id: str) -> Whole[CapabilityShown]:
     """The capabilities of an agent, in the order declared: never more than one page."""
-    return {"data": [capability_json(each) for each in _of(reader, account_id)], "next_cursor": None}
+    return {"data": [capability_json(each) for each in capabilities_of(reader, account_id)], "next_cursor": None}
 
 
 def list_trials(reader: BooksReader, account_id: str, after: str, limit: int) -> list[TrialShown]:
@@ -40,9 +40,11 @@ def show_trial(
     trial = TRIALS.get(reader, trial_id)
     if trial is not None and (trial.state != "running" or trial.account_id == caller.id or caller.sees_all):
         return trial_json(trial)
-    for capability in _of(reader, caller.id):
+    for capability in capabilities_of(reader, caller.id):
         if trial_id_of(capability) == trial_id and generators_for(capability.category):
-            return _offered(capability, _left(reader, capability, now_ms, terms), terms)
+            since = "account_id = ? AND started_at_ms > ? LIMIT ?"
+            recent = TRIALS.where(reader, since, (caller.id, now_ms - DAY_S * 1_000, LISTED_MAX * 10))
+            return _offered(capability, attempts_left(capability, recent, now_ms, terms), terms)
     raise Refused("not_found", f"there is no test job {trial_id[:80]!r}, or you may not know of it")
 
 
@@ -63,15 +65,10 @@ def list_generators() -> Whole[Generator]:
     }
 
 
-def _of(reader: BooksReader, account_id: str) -> list[Capability]:
+def capabilities_of(reader: BooksReader, account_id: str, limit: int = LISTED_MAX) -> list[Capability]:
+    """What an agent has declared and not taken back, in the order declared."""
     conditions = "account_id = ? AND removed = 0 ORDER BY declared_at_ms, id LIMIT ?"
-    return list(CAPABILITIES.where(reader, conditions, (account_id, LISTED_MAX)))
-
-
-def _left(reader: BooksReader, capability: Capability, now_ms: int, terms: Terms) -> int:
-    conditions = "account_id = ? AND started_at_ms > ? LIMIT ?"
-    recent = TRIALS.where(reader, conditions, (capability.account_id, now_ms - DAY_S * 1_000, LISTED_MAX * 10))
-    return attempts_left(capability, recent, now_ms, terms)
+    return list(CAPABILITIES.where(reader, conditions, (account_id, limit)))
 
 
 def _offered(capability: Capability, left: int, terms: Terms) -> TrialOffered:

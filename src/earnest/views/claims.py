@@ -1,17 +1,22 @@
-"""Claims as their parties see them."""
+"""Claims as their parties see them, and their reviews. What is not published has nothing in its row to be read."""
 
 import json
-from typing import cast
+from typing import Final, cast
 
 from earnest.client import payloads as shown
-from earnest.effects.ground.storage.driver import SqlValue
+from earnest.client.payloads_disputes import Receipt, Review, ReviewsOfClaim
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.market.claims.claim import Claim
 from earnest.market.claims.evidence import MEASURED, Submission
 from earnest.market.claims.lifecycle import allowed_events
-from earnest.market.rows import CLAIMS, SUBMISSIONS
+from earnest.market.reviews.review import ReviewRow, window_of
+from earnest.market.rows import CLAIMS, REVIEWS, SUBMISSIONS
+from earnest.market.terms import Terms
+
+_NEWEST: Final = "~"
+"""After every id."""
 
 
 def show_claim(
@@ -20,25 +25,27 @@ def show_claim(
     """A claim with its submissions, newest first. Raises as `find_claim`."""
     claim = find_claim(reader, claim_id, viewer, sees_all=sees_all)
     submissions = SUBMISSIONS.where(reader, "claim_id = ? ORDER BY revision DESC", (claim.id,))
-    return {**claim_json(claim), "submissions": [_submission(one, sees_measured=sees_measured) for one in submissions]}
+    return {
+        **claim_json(claim),
+        "submissions": [submission_json(one, sees_measured=sees_measured) for one in submissions],
+    }
 
 
-def find_claim(reader: BooksReader, claim_id: str, viewer: str, *, sees_all: bool) -> Claim:
-    """A claim, for its parties. Raises `Refused`: `not_found`, `not_a_party`."""
+def find_claim(reader: BooksReader, claim_id: str, viewer: str, *, sees_all: bool, what: str = "a claim") -> Claim:
+    """A claim, for its parties: `what` they alone see. Raises `Refused`: `not_found`, `not_a_party`."""
     claim = CLAIMS.get(reader, claim_id)
     if claim is None:
         raise Refused("not_found", f"there is no claim {claim_id[:80]!r}, or you may not know of it")
     if viewer not in {claim.seller, claim.buyer} and not sees_all:
-        raise Refused("not_a_party", "only its two parties see a claim")
+        raise Refused("not_a_party", f"only its two parties see {what}")
     return claim
 
 
-def list_claims(reader: BooksReader, viewer: str, *, role: str, after: str, limit: int) -> list[shown.ClaimSummary]:
+def list_claims(reader: BooksReader, viewer: str, after: str, limit: int, *, role: str) -> list[shown.ClaimSummary]:
     """The claims of one side (`seller` or `buyer`), newest first."""
     column = "buyer" if role == "buyer" else "seller"
-    parameters: tuple[SqlValue, ...] = (viewer, after, limit) if after else (viewer, limit)
-    condition = f"{column} = ?{' AND id < ?' if after else ''} ORDER BY id DESC LIMIT ?"
-    return [claim_json(claim) for claim in CLAIMS.where(reader, condition, parameters)]
+    condition = f"{column} = ? AND id < ? ORDER BY id DESC LIMIT ?"
+    return [claim_json(claim) for claim in CLAIMS.where(reader, condition, (viewer, after or _NEWEST, limit))]
 
 
 def waiting_claims(reader: BooksReader, after: str, limit: int) -> list[shown.ClaimSummary]:
@@ -90,7 +97,8 @@ def claim_json(claim: Claim) -> shown.ClaimSummary:
     }
 
 
-def _submission(submission: Submission, *, sees_measured: bool) -> shown.Submission:
+def submission_json(submission: Submission, *, sees_measured: bool = False) -> shown.Submission:
+    """One revision with its verdict; `sees_measured`: with what only the operator may know of it."""
     verdict = json.loads(submission.verdict) if submission.verdict else None
     if verdict is not None and not sees_measured:
         verdict.pop(MEASURED, None)
@@ -102,4 +110,75 @@ def _submission(submission: Submission, *, sees_measured: bool) -> shown.Submiss
         "items": json.loads(submission.manifest),
         "verdict": verdict,
         "verdict_id": submission.verdict_id,
+    }
+
+
+def reviews_of_claim(
+    reader: BooksReader, claim_id: str, viewer: str, terms: Terms, *, sees_all: bool
+) -> ReviewsOfClaim:
+    """The window of a claim, who has sent a review, and the published ones.
+
+    Of a review that is hidden the other side learns that it is there, and nothing else. Raises `Refused`: `not_found`,
+    `not_a_party`.
+    """
+    claim = find_claim(reader, claim_id, viewer, sees_all=sees_all, what="what a claim's reviews wait for")
+    rows = list(REVIEWS.where(reader, "claim_id = ? ORDER BY side", (claim.id,)))
+    window = window_of(claim, terms)
+    mine = next((row for row in rows if row.author == viewer), None)
+    return {
+        "claim_id": claim.id,
+        "state": claim.state.value,
+        "window": None
+        if window is None
+        else {
+            "opened_at": rfc3339_s(window.opened_at_ms),
+            "on_time_until": rfc3339_s(window.on_time_until_ms),
+            "closes_at": rfc3339_s(window.closes_at_ms),
+        },
+        "published_at": rfc3339_s(claim.reviews_published_at_ms),
+        "submitted_by": [row.side.value for row in rows],
+        "mine": None if mine is None else _receipt(mine),
+        "reviews": [review_json(row) for row in rows if row.published_at_ms is not None],
+    }
+
+
+def reviews_about(
+    reader: BooksReader, account_id: str, *, before: tuple[int, str] | None, limit: int
+) -> list[ReviewRow]:
+    """The published reviews about an account, the newest first."""
+    at_ms, last = before or (2**62, "")
+    condition = (
+        "about = ? AND published_at_ms IS NOT NULL AND (published_at_ms, id) < (?, ?) "
+        "ORDER BY published_at_ms DESC, id DESC LIMIT ?"
+    )
+    return list(REVIEWS.where(reader, condition, (account_id, at_ms, last, limit)))
+
+
+def review_json(row: ReviewRow) -> Review:
+    """A published review, with what proves that it is the one that was sent."""
+    return {
+        "review_id": row.id,
+        "claim_id": row.claim_id,
+        "side": row.side.value,
+        "author": row.author,
+        "about": row.about,
+        "rating": row.rating,
+        "parts": json.loads(row.parts),
+        "text": row.text,
+        "late": row.late,
+        "weight": row.weight,
+        "sent_at": rfc3339_s(row.sent_at_ms),
+        "published_at": rfc3339_s(row.published_at_ms or 0),
+        "commitment": row.commitment,
+        "salt": row.salt,
+        "reply": None if row.replied_at_ms is None else {"text": row.reply, "replied_at": rfc3339_s(row.replied_at_ms)},
+    }
+
+
+def _receipt(row: ReviewRow) -> Receipt:
+    return {
+        "review_id": row.id,
+        "sent_at": rfc3339_s(row.sent_at_ms),
+        "late": row.late,
+        "commitment": row.commitment,
     }

@@ -36,21 +36,18 @@ def unread_by(reader: BooksReader, dispute_id: str, viewer: str) -> int:
 
 
 def list_disputes(
-    reader: BooksReader, viewer: str, *, sees_all: bool, waiting: bool, after: str, limit: int
+    reader: BooksReader, viewer: str, after: str, limit: int, *, sees_all: bool, waiting: bool
 ) -> list[shown.DisputeSummary]:
     """The cases of a side, or for arbiters all, the newest first. `waiting`: only those that an arbiter is to rule."""
-    conditions: list[str] = []
-    parameters: list[SqlValue] = []
-    if after:
-        conditions.append("id < ?")
-        parameters.append(after)
+    conditions = ["id < ?"]
+    parameters: list[SqlValue] = [after or "~"]
     if not sees_all:
         conditions.append("(raiser = ? OR respondent = ?)")
         parameters += [viewer, viewer]
     if waiting:
         conditions.append("awaiting = 'arbiter'")
-    where = " AND ".join(conditions) or "TRUE"
-    found = DISPUTES.where(reader, f"{where} ORDER BY id DESC LIMIT ?", (*parameters, limit))
+    where = f"{' AND '.join(conditions)} ORDER BY id DESC LIMIT ?"
+    found = DISPUTES.where(reader, where, (*parameters, limit))
     return [dispute_json(one, viewer) for one in found]
 
 

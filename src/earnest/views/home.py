@@ -23,9 +23,10 @@ from earnest.market.homes.given import CurrencyPurse, Duty, HomeInput, Unreviewe
 from earnest.market.homes.members import ON_ITS_WAY
 from earnest.market.jobs.job import Job
 from earnest.market.jobs.related import are_related
-from earnest.market.rows import CAPABILITIES, CLAIMS, DISPUTES, JOBS, TRIALS
+from earnest.market.rows import CLAIMS, DISPUTES, JOBS, TRIALS
 from earnest.market.terms import CURRENCIES
-from earnest.views.wallet import HELD
+from earnest.views.capabilities import capabilities_of
+from earnest.views.wallet import purse_of
 
 SHOWN_MAX: Final = 100
 """Claims, reviews, work to judge, disputes of one home, each; the most urgent."""
@@ -62,11 +63,7 @@ def read_home(
         raise Refused("not_found", f"there is no account {account_id[:80]!r}")
     live = f"seller = ? AND {_LIVE} ORDER BY due_at_ms, id LIMIT ?"
     claims = tuple(CLAIMS.where(reader, live, (account_id, SHOWN_MAX)))
-    capabilities = tuple(
-        CAPABILITIES.where(
-            reader, "account_id = ? AND removed = 0 ORDER BY declared_at_ms, id LIMIT ?", (account_id, CAPABILITIES_MAX)
-        )
-    )
+    capabilities = tuple(capabilities_of(reader, account_id, CAPABILITIES_MAX))
     begun = "account_id = ? AND started_at_ms > ? ORDER BY started_at_ms LIMIT ?"
     presence = PRESENCES.get(reader, account_id)
     jobs = _jobs(reader, account, capabilities) if with_jobs else ()
@@ -187,15 +184,7 @@ def _purse(reader: BooksReader, account_id: str) -> CurrencyPurse:
     sums = {each.id: each for each in LEDGER_ACCOUNTS.where(reader, f"id IN ({_marks(names)})", tuple(names))}
     moved = {each.currency for each in sums.values()}
     currency = next((each for each in CURRENCIES if each in moved), CURRENCIES[0])
-    free, earned = sums.get(available(account_id, currency)), sums.get(clearing(account_id, currency))
-    (held_micro,) = reader.execute(HELD, (account_id, currency)).fetchone()
-    return CurrencyPurse(
-        currency=currency,
-        available_micro=free.credits_posted - free.debits_posted if free else 0,
-        reserved_micro=free.debits_pending if free else 0,
-        clearing_micro=earned.credits_posted - earned.debits_posted if earned else 0,
-        held_micro=held_micro,
-    )
+    return purse_of(reader, account_id, currency, sums)
 
 
 def _payout(reader: BooksReader, account_id: str) -> Payout | None:

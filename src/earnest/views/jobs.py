@@ -79,35 +79,25 @@ def show_job(reader: BooksReader, job_id: str, viewer: str) -> shown.Job:
 
 
 def _of_state(reader: BooksReader, wanted: JobsWanted, state: JobState) -> list[Job]:
-    conditions: list[str] = ["state = ?"]
-    parameters: list[SqlValue] = [state.value]
-    equal: Mapping[str, str] = {
-        "category": wanted.category,
-        "task_class": wanted.task_class,
-        "currency": wanted.currency,
-    }
+    asked: list[tuple[str, list[SqlValue]]] = [("state = ?", [state.value])]
     if wanted.creator:
-        conditions.append("creator = coalesce((SELECT id FROM accounts WHERE handle = ?), ?)")
-        parameters += [wanted.creator.removeprefix("@"), wanted.creator]
+        whose = "creator = coalesce((SELECT id FROM accounts WHERE handle = ?), ?)"
+        asked.append((whose, [wanted.creator.removeprefix("@"), wanted.creator]))
     if wanted.status and state is not JobState.OPEN:
-        claims = [one.value for one, status in AID_STATUS.items() if status == wanted.status]
-        conditions.append(_CALLED.format(", ".join("?" * len(claims)) or "NULL"))
-        parameters += claims
-    for column, value in equal.items():
-        if value:
-            conditions.append(f"{column} = ?")
-            parameters.append(value)
-    if wanted.amount_micro_min:
-        conditions.append("amount_micro >= ?")
-        parameters.append(wanted.amount_micro_min)
-    if wanted.match_for:
-        conditions.append(_MATCHES)
-        parameters += [wanted.match_for, wanted.match_for]
-    if wanted.after:
-        conditions.append("id < ?")
-        parameters.append(wanted.after)
-    parameters.append(wanted.limit)
-    return list(JOBS.where(reader, f"{' AND '.join(conditions)} ORDER BY id DESC LIMIT ?", tuple(parameters)))
+        claims: list[SqlValue] = [one.value for one, status in AID_STATUS.items() if status == wanted.status]
+        asked.append((_CALLED.format(", ".join("?" * len(claims)) or "NULL"), claims))
+    filters: tuple[tuple[str, SqlValue], ...] = (
+        ("category = ?", wanted.category),
+        ("task_class = ?", wanted.task_class),
+        ("currency = ?", wanted.currency),
+        ("amount_micro >= ?", wanted.amount_micro_min),
+        (_MATCHES, wanted.match_for),
+        ("id < ?", wanted.after),
+    )
+    asked += [(condition, [value] * condition.count("?")) for condition, value in filters if value]
+    conditions = " AND ".join(condition for condition, _ in asked)
+    parameters = (*(value for _, values in asked for value in values), wanted.limit)
+    return list(JOBS.where(reader, f"{conditions} ORDER BY id DESC LIMIT ?", parameters))
 
 
 _CALLED: Final = "EXISTS (SELECT 1 FROM claims WHERE claims.job_id = jobs.id AND claims.state IN ({}))"

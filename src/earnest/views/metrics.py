@@ -7,8 +7,8 @@ from dataclasses import asdict
 from threading import Lock
 from typing import Any, Final, NamedTuple, cast
 
-from earnest.client.payloads_periods import AgentMetrics, PeriodMetrics
-from earnest.client.payloads_periods import Period as PeriodShown
+from earnest.client.payloads_platform import AgentMetrics, PeriodMetrics
+from earnest.client.payloads_platform import Period as PeriodShown
 from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
@@ -16,20 +16,7 @@ from earnest.identity.account import Account, AccountKind
 from earnest.identity.rows import ACCOUNTS
 from earnest.ledger.accounts import currency_of, owner_of
 from earnest.market.claims.claim import Claim, ClaimState
-from earnest.market.periods.metrics import (
-    Approved,
-    Began,
-    ClaimedTask,
-    Event,
-    Headed,
-    JudgedWork,
-    Metrics,
-    MoneyMoved,
-    Paused,
-    Tally,
-    Tallying,
-    metrics_of,
-)
+from earnest.market.periods import metrics as rules
 from earnest.market.periods.period import CURRENT, Period, period_json
 from earnest.market.rows import CLAIMS, PERIODS
 from earnest.verification.verdict import Answer
@@ -70,7 +57,7 @@ class PeriodCounts:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: dict[str, tuple[Tallying, int]] = {}
+        self._kept: dict[str, tuple[rules.Tallying, int]] = {}
 
     def show(
         self, reader: BooksReader, asked: str, now_ms: int, *, only: str = "", facts_max: int | None = None
@@ -81,7 +68,7 @@ class PeriodCounts:
         period = _find(reader, asked)
         with self._lock:
             kept = self._kept.pop(period.id) if period.id in self._kept else None
-            tallying, seq = kept or (Tallying(_at_work(reader, period)), period.first_fact - 1)
+            tallying, seq = kept or (rules.Tallying(_at_work(reader, period)), period.first_fact - 1)
             seq = _count_on(reader, period, tallying, seq, facts_max)
             self._kept[period.id] = tallying, seq
             if len(self._kept) > PERIODS_KEPT_MAX:
@@ -92,7 +79,7 @@ class PeriodCounts:
         return Counted(metrics, min(seq, last) - before, last - before)
 
 
-def _count_on(reader: BooksReader, period: Period, tallying: Tallying, seq: int, facts_max: int | None) -> int:
+def _count_on(reader: BooksReader, period: Period, tallying: rules.Tallying, seq: int, facts_max: int | None) -> int:
     """Count what came after a fact, and give the last that was looked at."""
     events = _Reading(reader)
     for fact in reader.facts(after_seq=seq, limit=facts_max):
@@ -105,13 +92,13 @@ def _count_on(reader: BooksReader, period: Period, tallying: Tallying, seq: int,
 
 
 def _metrics(
-    reader: BooksReader, period: Period, counted: Mapping[str, Tally], now_ms: int, only: str
+    reader: BooksReader, period: Period, counted: Mapping[str, rules.Tally], now_ms: int, only: str
 ) -> PeriodMetrics:
     span_ms = (period.ended_at_ms or max(now_ms, period.opened_at_ms)) - period.opened_at_ms
     accounts = (ACCOUNTS.get(reader, each) for each in sorted(counted) if only in {"", each})
     agents = [one for one in accounts if one is not None and one.kind is AccountKind.AGENT]
     agents.sort(key=lambda one: one.handle)
-    shown = [_shown(one, counted[one.id], metrics_of(counted[one.id], span_ms)) for one in agents]
+    shown = [_shown(one, counted[one.id], rules.metrics_of(counted[one.id], span_ms)) for one in agents]
     return {"period": period_json(period), "span_s": span_ms // 1_000, "agents": shown}
 
 
@@ -120,7 +107,7 @@ def metrics_csv(found: PeriodMetrics) -> str:
     rows = [_flat(found["period"]["name"], agent) for agent in found["agents"]]
     written = io.StringIO(newline="")
     writer = csv.writer(written)
-    writer.writerow(_flat("", _shown(_NOBODY, Tally(), metrics_of(Tally(), 0))))
+    writer.writerow(_flat("", _shown(_NOBODY, rules.Tally(), rules.metrics_of(rules.Tally(), 0))))
     writer.writerows(row.values() for row in rows)
     return written.getvalue()
 
@@ -139,7 +126,7 @@ def _flat(period: str, agent: AgentMetrics) -> dict[str, object]:
     return row
 
 
-def _shown(account: Account, tally: Tally, metrics: Metrics) -> AgentMetrics:
+def _shown(account: Account, tally: rules.Tally, metrics: rules.Metrics) -> AgentMetrics:
     return {
         "account_id": account.id,
         "handle": account.handle,
@@ -194,31 +181,33 @@ class _Reading:
         self._claims: dict[str, Claim] = {}
         self._creators: dict[str, tuple[str, int]] = {}
 
-    def of(self, fact: StoredFact) -> Iterable[Event]:
+    def of(self, fact: StoredFact) -> Iterable[rules.Event]:
         """The events of one fact."""
         body = cast("Mapping[str, Any]", fact.body)
         match fact.kind:
             case "claim.opened":
-                return [ClaimedTask(agent=body["row"]["seller"])]
+                return [rules.ClaimedTask(agent=body["row"]["seller"])]
             case "claim.changed":
                 return self._of_claim(fact, body)
             case "ledger.posted":
                 return self._of_money(body["transfers"])
             case _:
-                return [Headed(agent=fact.subject, turned=body["turned"])] if body.get("event") == "headed" else []
+                return (
+                    [rules.Headed(agent=fact.subject, turned=body["turned"])] if body.get("event") == "headed" else []
+                )
 
-    def _of_claim(self, fact: StoredFact, body: Mapping[str, Any]) -> Iterator[Event]:
+    def _of_claim(self, fact: StoredFact, body: Mapping[str, Any]) -> Iterator[rules.Event]:
         claim, event, state = self._claim(fact.subject), body["event"], body["set"].get("state")
         if event in _VERDICTS:
-            yield JudgedWork(agent=claim.seller, answer=_VERDICTS[event])
+            yield rules.JudgedWork(agent=claim.seller, answer=_VERDICTS[event])
         if state == ClaimState.IN_PROGRESS:
-            yield Began(agent=claim.seller, claim_id=claim.id)
+            yield rules.Began(agent=claim.seller, claim_id=claim.id)
         elif state is not None:
             left = event == "cancel" and body["actor"] == "seller"
-            yield Paused(agent=claim.seller, claim_id=claim.id, left=left)
+            yield rules.Paused(agent=claim.seller, claim_id=claim.id, left=left)
         if state == ClaimState.RELEASED:
             _, created_at_ms = self._creator(claim.job_id)
-            yield Approved(
+            yield rules.Approved(
                 agent=claim.seller,
                 verified=self._is_verified(claim, fact.seq),
                 since_submission_ms=fact.at_ms - (claim.submitted_at_ms or fact.at_ms),
@@ -234,14 +223,14 @@ class _Reading:
         how = next(one["event"] for one in before if one["set"].get("state") == ClaimState.RELEASING)
         return how in _SAID_YES or (how.startswith(_CLOCKS) and claim.verdict == Answer.VERIFIED)
 
-    def _of_money(self, transfers: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
+    def _of_money(self, transfers: Iterable[Mapping[str, Any]]) -> Iterator[rules.Event]:
         for one in transfers:
             if currency_of(one["debit"]) != _OWN or one["kind"] not in _MOVES or one["reason"] == _GENESIS:
                 continue
             giver, taker = self._party(one["debit"]), self._party(one["credit"])
             if giver != taker:
-                yield MoneyMoved(agent=giver, amount_micro=-one["amount_micro"])
-                yield MoneyMoved(agent=taker, amount_micro=one["amount_micro"])
+                yield rules.MoneyMoved(agent=giver, amount_micro=-one["amount_micro"])
+                yield rules.MoneyMoved(agent=taker, amount_micro=one["amount_micro"])
 
     def _party(self, account: str) -> str:
         """Whose money lies there. What is laid aside for a job is its creator's until it is released."""

@@ -1,6 +1,6 @@
 """The state of a whole platform at a glance: its agents, what waits for its operator, money, verdicts by the hour."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -145,9 +145,7 @@ def offered_contracts(reader: BooksReader, limit: int = WAITING_SHOWN_MAX) -> li
 def heartbeats_to_decide(reader: BooksReader, limit: int = WAITING_SHOWN_MAX) -> list[HeartbeatWhole]:
     """Heartbeats of all agents with tasks that wait for the operator."""
     sql = "SELECT DISTINCT account_id FROM heartbeats WHERE waiting > 0 LIMIT ?"
-    return list(_waiting(reader, [row[0] for row in reader.execute(sql, (limit,)).fetchall()], limit))[:limit]
-
-
-def _waiting(reader: BooksReader, account_ids: Sequence[str], limit: int) -> Iterator[HeartbeatWhole]:
-    for account_id in account_ids:
-        yield from waiting_heartbeats(reader, account_id, "", limit, sees_measured=True)
+    found: list[HeartbeatWhole] = []
+    for (account_id,) in reader.execute(sql, (limit,)).fetchall():
+        found += waiting_heartbeats(reader, account_id, "", limit, sees_measured=True)
+    return found[:limit]

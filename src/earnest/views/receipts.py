@@ -1,5 +1,5 @@
 """What a receipt says of a claim, a heartbeat day or a run: promise, criteria, verdicts, consequences, and the facts
-that hold them.
+that hold them. And the proof that the platform dropped and altered nothing: a checkpoint, a place under it (RFC 9162).
 """
 
 import json
@@ -11,18 +11,21 @@ from typing import Any, Final, cast
 from earnest.accountability.days import begins_at_ms, day_id
 from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.accountability.rows import DAYS, HEARTBEATS
+from earnest.client.payloads_platform import Checkpoint, Consistency, Proof
 from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.engine.facts import FINISHED, OUTCOME, STARTED
 from earnest.foundation.canonical import JsonObject, JsonValue, Members
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.instants import rfc3339, rfc3339_s
+from earnest.journal.heads import Head
+from earnest.journal.proving import Prover, head_at, newest_head, sealed_heads
 from earnest.journal.receipt import Draft, Subject
 from earnest.market.claims.claim import TERMINAL, Claim
-from earnest.market.claims.evidence import MEASURED, Submission
+from earnest.market.claims.evidence import Submission
 from earnest.market.rows import JOBS, SUBMISSIONS
 from earnest.verification.verdict import Answer
-from earnest.views.claims import find_claim
+from earnest.views.claims import find_claim, submission_json
 from earnest.views.jobs import PUBLIC_CHECKS, public_criterion
 from earnest.views.records import is_public
 from earnest.views.runs import find_run
@@ -146,17 +149,7 @@ def _draft(subjects: Iterable[Subject], predicate: Members, facts: Iterable[Stor
 
 
 def _submission(submission: Submission) -> JsonObject:
-    verdict = json.loads(submission.verdict) if submission.verdict else None
-    if verdict is not None:
-        verdict.pop(MEASURED, None)  # the operator's alone
-    return {
-        "evidence_id": submission.id,
-        "revision": submission.revision,
-        "evidence_root": submission.root,
-        "submitted_at": rfc3339_s(submission.submitted_at_ms),
-        "verdict_id": submission.verdict_id,
-        "verdict": verdict,
-    }
+    return {name: cast("JsonValue", value) for name, value in submission_json(submission).items() if name != "items"}
 
 
 def _for_anybody(judged: JsonObject, criteria: Iterable[Mapping[str, Any]]) -> JsonObject:
@@ -222,3 +215,39 @@ def _order(started: StoredFact) -> JsonObject:
 
 def _digest(text: str) -> str:
     return text.removeprefix("sha256:")
+
+
+def newest_checkpoint(reader: BooksReader) -> Checkpoint:
+    """The newest sealed head: so many facts have this Merkle root (SHA-256, hexadecimal). Size 0: nothing is sealed."""
+    for head, at_ms in sealed_heads(reader):
+        return _shown(head, at_ms)
+    return {"size": 0, "root": "", "sealed_at": None}
+
+
+def proof_of(reader: BooksReader, seq: int) -> Proof:
+    """The leaf of fact `seq` and its path to the newest checkpoint. It shows hashes alone, never what the fact says.
+
+    Raises `Refused("not_found")` for a fact that is not under the checkpoint.
+    """
+    head, at_ms = next(sealed_heads(reader), (None, 0))
+    if head is None or not 1 <= seq <= head.size:
+        raise Refused("not_found", f"the newest checkpoint has {head.size if head else 0} facts")
+    path = Prover(reader, head).inclusion(seq)
+    leaf = next(reader.leaves(after_seq=seq - 1, limit=1))
+    return {"seq": seq, "leaf": leaf.hex(), "checkpoint": _shown(head, at_ms), "path": [node.hex() for node in path]}
+
+
+def consistency_of(reader: BooksReader, old: int, new: int | None) -> Consistency:
+    """That the checkpoint of `new` facts, by default the newest, only added to that of `old`.
+
+    Raises `Refused("not_found")` for a size that has no checkpoint.
+    """
+    later = newest_head(reader) if new is None else head_at(reader, new)
+    if later is None:
+        raise Refused("not_found", "there is no checkpoint yet")
+    path = Prover(reader, later).consistency(head_at(reader, old))
+    return {"from": old, "to": later.size, "path": [node.hex() for node in path]}
+
+
+def _shown(head: Head, at_ms: int) -> Checkpoint:
+    return {"size": head.size, "root": head.root.hex(), "sealed_at": rfc3339_s(at_ms)}

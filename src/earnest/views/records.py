@@ -112,7 +112,7 @@ def rejected_work(reader: BooksReader, limit: int) -> list[RejectedWork]:
     """Work that was said to be done and was rejected, the newest first; what does not count is left out."""
     where = "state = 'refunded' AND verdict = ? AND submitted_at_ms > 0 ORDER BY submitted_at_ms DESC LIMIT ?"
     found = [claim for answer in ("", *Answer) for claim in CLAIMS.where(reader, where, (str(answer), limit))]
-    found = [claim for claim in found if _counts(reader, claim, SignalKind.REFUNDED)]
+    found = [claim for claim in found if _counts(reader, claim)]
     found.sort(key=lambda claim: (claim.ended_at_ms or 0, claim.id), reverse=True)
     return [
         RejectedWork(claim=claim, times=_times(reader, claim), cost=cost_of(reader, claim)) for claim in found[:limit]
@@ -136,8 +136,8 @@ def is_public(reader: BooksReader, claim: Claim) -> bool:
     return next(SIGNALS.where(reader, "id > ? AND id < ? LIMIT 1", (f"{claim.id}/", f"{claim.id}0")), None) is not None
 
 
-def _counts(reader: BooksReader, claim: Claim, kind: SignalKind) -> bool:
-    signal = SIGNALS.get(reader, f"{claim.id}/{kind}")
+def _counts(reader: BooksReader, claim: Claim) -> bool:
+    signal = SIGNALS.get(reader, f"{claim.id}/{SignalKind.REFUNDED}")
     return signal is not None and signal.weight > 0
 
 

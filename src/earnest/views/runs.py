@@ -89,17 +89,16 @@ def show_run(reader: BooksReader, run_id: str) -> RunView:
         if view is None:
             raise Broken(f"the facts of {full_id} do not begin with its start")
         view.facts += 1
-        match fact.kind:
-            case kind if kind in MESSAGES:
-                _see(view, message_of(full_id, fact.at_ms, fact.body))
-            case kind if kind == INTENT and "prompt" not in fact.body:  # what a model is asked leaves nothing behind
-                intents[str(fact.body["key"])] = None
-            case kind if kind == OUTCOME:
-                intents.pop(str(fact.body["key"]), None)
-            case kind if kind == RESUMED:
-                view.resumed += 1
-            case kind if kind == FINISHED:
-                view.line = replace(view.line, result=_result(fact))
+        if fact.kind in MESSAGES:
+            _see(view, message_of(full_id, fact.at_ms, fact.body))
+        elif fact.kind == INTENT and "prompt" not in fact.body:  # what a model is asked leaves nothing behind
+            intents[str(fact.body["key"])] = None
+        elif fact.kind == OUTCOME:
+            intents.pop(str(fact.body["key"]), None)
+        elif fact.kind == RESUMED:
+            view.resumed += 1
+        elif fact.kind == FINISHED:
+            view.line = replace(view.line, result=_result(fact))
     assert view is not None
     view.unknown_effects = list(intents)
     return view
@@ -107,22 +106,13 @@ def show_run(reader: BooksReader, run_id: str) -> RunView:
 
 def _see(view: RunView, envelope: Envelope) -> None:
     view.messages.append(envelope)
-    match envelope.payload:
-        case PlanReady(round=number) as plan:
-            view.rounds.append(RoundView(number=number, messages=[plan]))
-        case MegramEmitted() as megram:
-            view.remembered.append(megram)
-        case (
-            ToolCalled()
-            | CorrectionSignal()
-            | SubTaskOutcome()
-            | ReplanRequest()
-            | OutcomeSummary()
-            | PlanDirective() as message
-        ):
-            view.rounds[-1].messages.append(message)
-        case _:
-            pass
+    message = envelope.payload
+    if isinstance(message, PlanReady):
+        view.rounds.append(RoundView(number=message.round, messages=[message]))
+    elif isinstance(message, MegramEmitted):
+        view.remembered.append(message)
+    elif isinstance(message, RoundMessage):
+        view.rounds[-1].messages.append(message)
 
 
 def find_run(reader: BooksReader, run_id: str) -> str:

@@ -1,20 +1,29 @@
-"""Wallets, payouts, fees, and whether the books cover what users have."""
+"""Wallets and their entries, payouts, fees, and whether the books cover what users have.
 
-from typing import Final
+Each account's transfers are linked from its newest back (`ledger.transfer.BookedTransfer`), so a page of entries costs
+what it shows, however many transfers the books hold, and no index has to be kept for it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
+from operator import attrgetter
+from typing import Final, cast
 
 from earnest.client import payloads_money as shown
 from earnest.effects.ground.storage.reader import BooksReader
+from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.ledger.accounts import available, clearing
+from earnest.ledger.accounts import available, clearing, currency_of, pending_out
 from earnest.ledger.payout import Deposit, Payout
 from earnest.ledger.rows import DEPOSITS, LEDGER_ACCOUNTS, PAYOUTS
-from earnest.ledger.rules import account_named
-from earnest.ledger.transfer import LedgerAccount
+from earnest.ledger.transfer import LedgerAccount, TransferKind
 from earnest.market.homes.given import CurrencyPurse
 from earnest.market.terms import CurrencyTerms, Terms
 
-HELD: Final = (
+_HELD: Final = (
     "SELECT coalesce(sum(amount_micro), 0) FROM jobs WHERE creator = ? AND state IN ('open', 'taken') AND currency = ?"
 )
 _SOLVENCY: Final = """
@@ -23,17 +32,44 @@ SELECT currency, sum(credits_posted - debits_posted),
   sum(CASE WHEN id = 'platform:external:' || currency THEN debits_posted - credits_posted ELSE 0 END)
 FROM ledger_accounts GROUP BY currency ORDER BY currency
 """
+_PLACES: Final[Mapping[shown.Place, Callable[[str, str], str]]] = {
+    "available": available,
+    "clearing": clearing,
+    "pending_out": pending_out,
+}
+_MOVES: Final = frozenset({TransferKind.POSTED, TransferKind.POST})
+_LAST: Final = "SELECT last FROM ledger_accounts WHERE id = ?"
+_WALK: Final = """
+WITH RECURSIVE entries (number, id, kind, currency, amount_micro, reason, at_ms, is_out, before) AS (
+  SELECT number, id, kind, currency, amount_micro, reason, at_ms,
+    CASE WHEN debit = :account THEN 1 ELSE 0 END, CASE WHEN debit = :account THEN debit_before ELSE credit_before END
+  FROM transfers WHERE number = :number AND :account IN (debit, credit)
+  UNION ALL
+  SELECT t.number, t.id, t.kind, t.currency, t.amount_micro, t.reason, t.at_ms,
+    CASE WHEN t.debit = :account THEN 1 ELSE 0 END,
+    CASE WHEN t.debit = :account THEN t.debit_before ELSE t.credit_before END
+  FROM entries e JOIN transfers t ON t.number = e.before
+)
+SELECT number, id, kind, currency, amount_micro, reason, at_ms, is_out, before FROM entries LIMIT :limit
+"""
 
 
 def purse(reader: BooksReader, account_id: str, currency: str) -> CurrencyPurse:
     """The sums of an account. `held_micro` is what its open jobs have in escrow."""
-    spendable = _sums(reader, available(account_id, currency))
-    ((held_micro,),) = reader.execute(HELD, (account_id, currency)).fetchall()
+    names = (available(account_id, currency), clearing(account_id, currency))
+    found = (LEDGER_ACCOUNTS.get(reader, name) for name in names)
+    return purse_of(reader, account_id, currency, {one.id: one for one in found if one is not None})
+
+
+def purse_of(reader: BooksReader, account_id: str, currency: str, sums: Mapping[str, LedgerAccount]) -> CurrencyPurse:
+    """The same, where the accounts of the ledger that there are have been read."""
+    free, earned = sums.get(available(account_id, currency)), sums.get(clearing(account_id, currency))
+    (held_micro,) = reader.execute(_HELD, (account_id, currency)).fetchone()
     return CurrencyPurse(
         currency=currency,
-        available_micro=spendable.balance_micro,
-        reserved_micro=spendable.debits_pending,
-        clearing_micro=_sums(reader, clearing(account_id, currency)).balance_micro,
+        available_micro=free.balance_micro if free else 0,
+        reserved_micro=free.debits_pending if free else 0,
+        clearing_micro=earned.balance_micro if earned else 0,
         held_micro=held_micro,
     )
 
@@ -152,5 +188,69 @@ def _deposit_json(deposit: Deposit) -> shown.DepositWaiting:
     }
 
 
-def _sums(reader: BooksReader, account: str) -> LedgerAccount:
-    return LEDGER_ACCOUNTS.get(reader, account) or account_named(account)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """What a transfer did to the account of one list; `before` is the one before it in that list."""
+
+    number: int
+    before: int
+    list_number: int
+    shown: shown.Entry
+
+
+def list_entries(
+    reader: BooksReader, account_id: str, currencies: Sequence[str], after: str, limit: int
+) -> tuple[list[shown.Entry], str]:
+    """Every transfer that touched the account's money, in the reverse order of the books, and where to go on.
+
+    That is empty at the end, and `after` where somebody goes on. Raises `Refused("bad_cursor")`.
+    """
+    accounts = [(place, named(account_id, currency)) for currency in currencies for place, named in _PLACES.items()]
+    heads = _heads(after, len(accounts)) if after else [_newest(reader, account) for _, account in accounts]
+    lists = [_walk(reader, number, account, heads[number], limit) for number, account in enumerate(accounts)]
+    page = list(islice(merge(*lists, key=attrgetter("number"), reverse=True), limit))
+    for entry in page:
+        heads[entry.list_number] = entry.before
+    return [entry.shown for entry in page], ".".join(map(str, heads)) if any(heads) else ""
+
+
+def _newest(reader: BooksReader, account: str) -> int:
+    return sum(number for (number,) in reader.execute(_LAST, (account,)).fetchall())
+
+
+def _walk(
+    reader: BooksReader, list_number: int, account: tuple[shown.Place, str], head: int, limit: int
+) -> Iterable[_Entry]:
+    """From the transfer `head` back; nothing where that is none of the account's."""
+    place, name = account
+    rows = reader.execute(_WALK, {"account": name, "number": head, "limit": limit}).fetchall() if head else []
+    for number, transfer_id, kind, currency, amount, reason, at_ms, is_out, before in rows:
+        entry: shown.Entry = {
+            "entry_id": f"{transfer_id}#{place}",
+            "at": rfc3339_s(at_ms),
+            "kind": kind,
+            "reason": reason,
+            "account": place,
+            "direction": "out" if is_out else "in",
+            "currency": currency,
+            "amount_micro": amount,
+            "subject_id": transfer_id.partition("/")[0],
+        }
+        yield _Entry(number=number, before=before, list_number=list_number, shown=entry)
+
+
+def _heads(after: str, count: int) -> list[int]:
+    parts = after.split(".")
+    if len(parts) != count or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
+        raise Refused("bad_cursor", "the cursor is not one that this list has given")
+    return [int(part) for part in parts]
+
+
+def moved_for(reader: BooksReader, subject: str) -> list[JsonObject]:
+    """The transfers booked for a claim or the like, with their currency; reservations are left out."""
+    booked = [
+        cast("JsonObject", one)
+        for fact in reader.facts(kind="ledger.posted", subject=subject)
+        for one in cast("list[JsonValue]", fact.body["transfers"])
+    ]
+    return [{**one, "currency": currency_of(str(one["debit"]))} for one in booked if one["kind"] in _MOVES]

@@ -24,7 +24,7 @@ from earnest.runtime.forgetting import AT_WORK, PERSONAL, ForgottenAccount, forg
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.posting import withdraw_job
 from earnest.runtime.recompute import recompute
-from earnest.views.owned import OWNED
+from earnest.views.accounts import OWNED
 
 from .conftest import Town, town_on, usd
 from .test_jobs_and_claims import claim, post, submit

@@ -18,7 +18,7 @@ from earnest.market.service import CLAIMS, REVIEWS
 from earnest.runtime.market import clocks, reviewing
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.recompute import recompute
-from earnest.views.market_reviews import review_json, reviews_about, reviews_of_claim
+from earnest.views.claims import review_json, reviews_about, reviews_of_claim
 
 from .conftest import Town, usd
 from .test_jobs_and_claims import claim, pass_time, post, submit

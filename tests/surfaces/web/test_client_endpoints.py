@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from earnest.client import agents, claims, jobs, log, money, periods, runs, scores, world
+from earnest.client import agents, claims, jobs, money, platform, scores, world
 from earnest.client.ask import API, Ask
 from earnest.client.client import AsyncClient, Client
 from earnest.client.endpoints import Endpoints
@@ -22,7 +22,7 @@ ELSEWHERE = {
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Ask[Any]]]]:
-    for module in (agents, claims, jobs, log, money, periods, runs, scores, world):
+    for module in (agents, claims, jobs, money, platform, scores, world):
         for name, function in inspect.getmembers(module, inspect.isfunction):
             if function.__module__ == module.__name__ and not name.startswith("_"):
                 yield name, function

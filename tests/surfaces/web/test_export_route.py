@@ -9,7 +9,7 @@ from earnest.app.export import write_export
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.surfaces.web import identity
 from earnest.surfaces.web.limits import Quota, Quotas
-from earnest.views.owned import OWNED, document_of
+from earnest.views.accounts import OWNED, document_of
 
 from .conftest import GENEROUS, Site
 

@@ -22,8 +22,7 @@ from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
 from earnest.surfaces.web.app import create_app
 from earnest.surfaces.web.calls import API
-from earnest.surfaces.web.links import SOURCES
-from earnest.surfaces.web.schema import document
+from earnest.surfaces.web.schema import SOURCES, document
 
 from .conftest import GENEROUS, HASHING, URL, Site
 from .jobs import RIGHT, fund, job_body

@@ -11,7 +11,7 @@ from earnest.ledger import service as ledger
 from earnest.ledger.accounts import available, external
 from earnest.ledger.transfer import moved
 from earnest.runtime.market.payouts import tend_payouts
-from earnest.surfaces.web.cursors import cursor_of
+from earnest.surfaces.web.requests import cursor_of
 from earnest.surfaces.web.wallet import SOLVENCY_KEPT_MS
 
 from .conftest import Site

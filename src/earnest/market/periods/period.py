@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from earnest.client.payloads_periods import Period as Shown
+from earnest.client.payloads_platform import Period as Shown
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 

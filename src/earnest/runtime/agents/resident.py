@@ -13,8 +13,8 @@ from earnest.agents.loop import Control
 from earnest.agents.means import Means
 from earnest.agents.perceive import perceive
 from earnest.agents.state import AgentState, fresh_state
+from earnest.client.client import LastHome
 from earnest.client.heartbeat import HeartbeatState, load_state, next_boundary_ms, save_state
-from earnest.client.looking import LastHome
 from earnest.client.problem import Problem
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.foundation.canonical import JsonObject

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from earnest.client.payloads_periods import Period as Shown
+from earnest.client.payloads_platform import Period as Shown
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope

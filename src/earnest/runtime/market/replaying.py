@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from earnest.client.payloads_runs import Replay
+from earnest.client.payloads_platform import Replay
 from earnest.contracts.criterion import Criterion
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Broken, Refused, Unavailable

@@ -12,7 +12,7 @@ from earnest.surfaces.cli.printing import say, say_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from earnest.client.payloads_periods import AgentMetrics, ApprovalTime
+    from earnest.client.payloads_platform import AgentMetrics, ApprovalTime
 
 _LINE: Final = "{:<20} {:>10} {:>8} {:>16} {:>17} {:>17} {:>7}"
 

@@ -19,10 +19,10 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List periods, the newest first."""
-    from earnest.client import periods  # noqa: PLC0415
+    from earnest.client import platform  # noqa: PLC0415
 
     with client_of(as_) as client:
-        for one in islice(client.each(periods.list_periods(limit=min(limit, 100))), limit):
+        for one in islice(client.each(platform.list_periods(limit=min(limit, 100))), limit):
             present(one, f"{one['name']:<24}{one['opened_at']}  {one['ended_at'] or 'goes on'}", as_json=as_json)
 
 

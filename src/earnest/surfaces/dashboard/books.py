@@ -15,9 +15,8 @@ from earnest.surfaces.dashboard.look import Look, Remembered, Visitor
 from earnest.surfaces.dashboard.rendering import ENVIRONMENT
 from earnest.views import overview
 from earnest.views.agents_public import find_agent
-from earnest.views.entries import list_entries
-from earnest.views.log import newest_checkpoint
-from earnest.views.wallet import list_accounts, show_wallet, solvency
+from earnest.views.receipts import newest_checkpoint
+from earnest.views.wallet import list_accounts, list_entries, show_wallet, solvency
 
 ENTRIES_MAX: Final = 50
 ACCOUNTS_PAGE: Final = 50

@@ -12,16 +12,14 @@ from earnest.market.jobs.categories import CATEGORIES
 from earnest.market.jobs.job import JobState
 from earnest.runtime.market.artifacts import find_readable
 from earnest.surfaces.dashboard.look import Look
-from earnest.surfaces.web.cursors import after, cursor_of
-from earnest.views.claims import find_claim, show_claim
+from earnest.surfaces.web.requests import after, cursor_of
+from earnest.views.claims import find_claim, reviews_of_claim, show_claim
 from earnest.views.disputes import show_dispute
-from earnest.views.entries import moved_for
 from earnest.views.jobs import JobsWanted, list_jobs, show_job
-from earnest.views.log import newest_checkpoint
-from earnest.views.market_reviews import reviews_of_claim
 from earnest.views.overview import handles, newest_claim
-from earnest.views.receipts import claim_draft
+from earnest.views.receipts import claim_draft, newest_checkpoint
 from earnest.views.records import cost_of
+from earnest.views.wallet import moved_for
 
 PAGE: Final = 50
 STATES: Final = {"all": tuple(JobState), "open": (JobState.OPEN,), "taken": (JobState.TAKEN,), "done": (JobState.DONE,)}

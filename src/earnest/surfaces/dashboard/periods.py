@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from earnest.client.payloads_periods import AgentMetrics, PeriodMetrics
+from earnest.client.payloads_platform import AgentMetrics, PeriodMetrics
 from earnest.foundation.errors import Refused
 from earnest.market.periods.period import CURRENT
 from earnest.surfaces.charts import Chart, Series

@@ -20,7 +20,6 @@ from earnest.surfaces.dashboard.pages import EXPORTS, PAGES, Site
 from earnest.surfaces.web.calls import Call, MyCall, called, rendered
 from earnest.surfaces.web.jobs import PostJob
 from earnest.surfaces.web.limits import RateLimits
-from earnest.surfaces.web.world import hears_all
 from earnest.views.world import live_events
 
 LOOK_MS: Final = 500
@@ -122,7 +121,7 @@ class _Town:
 
     async def has_news(self) -> bool:
         """True if somebody moved, posted, or said something that the caller hears, since this was last asked."""
-        read = partial(live_events, after_seq=self.seq, viewer=self.call.me.id, hears_all=hears_all(self.call))
+        read = partial(live_events, after_seq=self.seq, viewer=self.call.me.id, hears_all=self.call.me.sees_all)
         found, self.seq = await self.call.market.desk.database.ask(read)
         return bool(found)
 

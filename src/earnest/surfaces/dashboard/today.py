@@ -11,7 +11,7 @@ from earnest.surfaces.leave import question_lines
 from earnest.views import overview
 from earnest.views.claims import waiting_claims
 from earnest.views.disputes import list_disputes
-from earnest.views.log import newest_checkpoint
+from earnest.views.receipts import newest_checkpoint
 from earnest.views.records import rejected_work
 from earnest.views.reviews import list_reviews
 from earnest.views.runs import list_runs

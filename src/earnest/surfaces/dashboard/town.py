@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Any, Final, NamedTuple
 
 from earnest.surfaces.dashboard.look import Look
-from earnest.surfaces.web.cursors import after, cursor_of
+from earnest.surfaces.web.requests import after, cursor_of
 from earnest.views.world import Walker, list_posts, list_remarks, list_threads, town_time, walkers
 from earnest.world.places import PLACES, SIDE
 from earnest.world.resident import CELL_MS

@@ -11,10 +11,9 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import canonical_bytes
 from earnest.market.reviews.reputation import formula_json
 from earnest.surfaces.web.calls import AnyCall, rendered
-from earnest.surfaces.web.cursors import Cursor, Limit, after, cursor_of, newest_first, older_than
-from earnest.surfaces.web.problems import problems
-from earnest.views.agents_public import activity_of, find_agent, show_agent, signal_json, signals_of
-from earnest.views.transcript import place, transcript
+from earnest.surfaces.web.problems import answers, problems
+from earnest.surfaces.web.requests import Cursor, Limit, after, cursor_of, listed_by_time
+from earnest.views.agents_public import activity_of, find_agent, place, show_agent, signal_json, signals_of, transcript
 
 JSON_LINES = "application/jsonl"
 router = APIRouter(tags=["agents"])
@@ -27,32 +26,31 @@ _TRANSCRIPT: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/meta/reputation", response_model=ReputationFormula)
+@router.get("/meta/reputation", **answers(ReputationFormula))
 async def get_formula(call: AnyCall) -> Response:
     """The formula of reputations, with every number in it."""
     return await call.read(lambda _: formula_json())
 
 
-@router.get("/agents/{handle}", response_model=Agent, responses=problems("not_found"))
+@router.get("/agents/{handle}", **answers(Agent, "not_found"))
 async def get_agent(handle: str, call: AnyCall) -> Response:
     """An agent's public page."""
     now_ms = call.market.desk.now_ms()
     return await call.read(lambda reader: show_agent(reader, handle, now_ms))
 
 
-@router.get("/agents/{handle}/signals", response_model=Page[Signal], responses=problems("not_found", "bad_cursor"))
+@router.get("/agents/{handle}/signals", **answers(Page[Signal], "not_found", "bad_cursor"))
 async def get_signals(handle: str, call: AnyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """What an agent's claims came to, the newest first: all that its reputation is made of."""
-    before = older_than(cursor)
 
-    def shown(reader: BooksReader) -> Page[Signal]:
-        found = signals_of(reader, find_agent(reader, handle).id, before=before, limit=limit + 1)
-        return newest_first(found, limit, lambda signal: (signal.at_ms, signal.id), signal_json)
+    def find(reader: BooksReader, before: tuple[int, str] | None, most: int) -> list[tuple[int, str, Signal]]:
+        found = signals_of(reader, find_agent(reader, handle).id, before=before, limit=most)
+        return [(one.at_ms, one.id, signal_json(one)) for one in found]
 
-    return await call.read(shown)
+    return await listed_by_time(call, cursor, limit, find)
 
 
-@router.get("/agents/{handle}/activity", response_model=Whole[Event], responses=problems("not_found"))
+@router.get("/agents/{handle}/activity", **answers(Whole[Event], "not_found"))
 async def get_activity(handle: str, call: AnyCall, limit: Limit = 20) -> Response:
     """What an agent did lately."""
     return await call.read(lambda reader: activity_of(reader, handle, limit))

@@ -25,19 +25,14 @@ from earnest.surfaces.web import (
     capabilities,
     claims,
     disputes,
-    heartbeats,
     home,
     identity,
     jobs,
-    live,
     log,
-    meta,
     pages,
     periods,
-    reviews,
     runs,
     score,
-    trials,
     wallet,
     world,
 )
@@ -45,11 +40,11 @@ from earnest.surfaces.web.calls import API
 from earnest.surfaces.web.door import Door, House
 from earnest.surfaces.web.home import HomePage
 from earnest.surfaces.web.limits import Quotas, RateLimits
-from earnest.surfaces.web.live import Streams
 from earnest.surfaces.web.metrics import Readiness, RequestMetrics, health_router
 from earnest.surfaces.web.refusing import refuse_in_problems
 from earnest.surfaces.web.schema import schema_router
-from earnest.surfaces.web.served import served_router
+from earnest.surfaces.web.served import meta_router, served_router
+from earnest.surfaces.web.world import Streams
 from earnest.views.metrics import PeriodCounts
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -57,25 +52,23 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     claims.router,
     identity.router,
     identity.operator_router,
-    reviews.router,
+    claims.review_router,
     disputes.router,
     capabilities.router,
-    trials.router,
+    capabilities.trial_router,
     artifacts.router,
     agents.router,
     wallet.router,
     log.router,
     log.checkpoint_router,
     score.router,
-    heartbeats.router,
+    score.heartbeat_router,
     score.operator_router,
-    heartbeats.operator_router,
     periods.router,
     world.router,
     runs.router,
     home.router,
-    meta.router,
-    live.router,
+    meta_router,
 )
 """What stands under `/api/v1`. Of two routes that fit a path the first takes it; what is asked most stands first."""
 ROOT_ROUTERS: Final[tuple[APIRouter, ...]] = (jobs.root_router, log.checkpoint_router, log.page_router, pages.router)

@@ -10,16 +10,9 @@ from fastapi.responses import StreamingResponse
 from earnest.client.payloads import Artifact
 from earnest.foundation.errors import Refused
 from earnest.runtime.desk import StoryContext
-from earnest.runtime.market.artifacts import (
-    BRINGERS,
-    artifact_json,
-    bringing,
-    find_readable,
-    keep_artifact,
-    media_type_of,
-)
+from earnest.runtime.market import artifacts
 from earnest.surfaces.web.calls import MyCall, RawCall
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers, problems
 
 router = APIRouter(tags=["artifacts"])
 Sha256 = Annotated[str, Path(pattern=r"^sha256:[0-9a-f]{64}$", description="`sha256:` and 64 hexadecimal digits.")]
@@ -31,28 +24,24 @@ HARMLESS: Final = {
 """What is stored is shown by no browser as a page of this platform."""
 PART_BYTES: Final = 256 * 1024
 _BYTES: Final[dict[str, Any]] = {
-    "requestBody": {
-        "required": False,  # nothing is an artifact of no bytes
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-    }
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 }
+_BODY: Final = {"requestBody": {"required": False, **_BYTES}}  # nothing is an artifact of no bytes
 
 
-@router.post(
-    "/artifacts", status_code=201, response_model=Artifact, responses=problems("limit_reached"), openapi_extra=_BYTES
-)
+@router.post("/artifacts", **answers(Artifact, "limit_reached", status=201), openapi_extra=_BODY)
 async def post_artifact(request: Request, call: RawCall) -> Response:
     """Bring a file: the body is its bytes. The same bytes again are the same artifact."""
     limits, me = call.market.artifacts.limits, call.me
-    me.need(*BRINGERS)
+    me.need(*artifacts.BRINGERS)
     call.check_key()
-    media_type = media_type_of(request.headers.get("content-type", ""))
-    async with bringing(call.market, me.id) as brought:
+    media_type = artifacts.media_type_of(request.headers.get("content-type", ""))
+    async with artifacts.bringing(call.market, me.id) as brought:
         stored = await brought.put(request.stream(), _announced_bytes(request, limits.item_bytes))
         call.body = {"sha256": stored.sha256, "media_type": media_type}  # what an Idempotency-Key stands for
 
         def act(entry: StoryContext) -> Artifact:
-            return artifact_json(keep_artifact(entry, limits, stored, media_type))
+            return artifacts.artifact_json(artifacts.keep_artifact(entry, limits, stored, media_type))
 
         return await call.perform(act, status=201)
 
@@ -60,14 +49,11 @@ async def post_artifact(request: Request, call: RawCall) -> Response:
 @router.get(
     "/artifacts/{sha256}",
     response_class=StreamingResponse,
-    responses={
-        200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
-        **problems("not_found"),
-    },
+    responses={200: _BYTES, **problems("not_found")},
 )
 async def get_artifact(sha256: Sha256, call: MyCall) -> Response:
     """An artifact of mine, or one that its owner has handed in to me."""
-    found = await call.market.desk.database.ask(lambda reader: find_readable(reader, call.me, sha256))
+    found = await call.market.desk.database.ask(lambda reader: artifacts.find_readable(reader, call.me, sha256))
     file = await asyncio.to_thread(call.market.artifacts.open, found.sha256)
     headers = {
         **HARMLESS,

@@ -1,6 +1,7 @@
 """Disputes over HTTP: what their two sides and the arbiters may do."""
 
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field, StringConstraints
@@ -8,23 +9,22 @@ from pydantic import Field, StringConstraints
 from earnest.client.payloads import Page
 from earnest.client.payloads_disputes import Dispute, DisputeMoved, DisputeSaid, DisputeSummary
 from earnest.contracts.criterion import CRITERIA_MAX
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.disputes.dispute import EVIDENCE_MAX, STATEMENT_CHARACTERS_MAX
 from earnest.market.disputes.ruling import REASON_CHARACTERS_MAX, For, Vote
 from earnest.runtime.market import disputing
 from earnest.runtime.market.disputing import Plea
 from earnest.surfaces.web.calls import MyCall
-from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.problems import problems
-from earnest.surfaces.web.requests import Id, Sha256, Strict
+from earnest.surfaces.web.claims import STATE_CODES
+from earnest.surfaces.web.problems import answers
+from earnest.surfaces.web.requests import Cursor, Id, Limit, Sha256, Strict, listed
 from earnest.views.disputes import list_disputes, show_dispute, unread_by
 
 router = APIRouter(tags=["disputes"])
-_SAYS: dict[str, Any] = {
-    "status_code": 201,
-    "response_model": DisputeSaid,
-    "responses": problems("not_found", "dispute_state", "limit_reached", "evidence_incomplete"),
-}
+_RAISING_CODES = ("below_dispute_floor", "dispute_exists", "criterion_required", "stake_mismatch")
+_moved = partial(answers, DisputeMoved, "not_found", "dispute_state")
+_SAYS = answers(DisputeSaid, "not_found", "dispute_state", "limit_reached", "evidence_incomplete", status=201)
 Amount = Annotated[int, Field(ge=0, le=AMOUNT_MICRO_MAX)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=STATEMENT_CHARACTERS_MAX)]
 
@@ -35,10 +35,6 @@ class RaiseDispute(Strict):
     reason: Text
     criteria: list[Id] = Field(default_factory=list, max_length=CRITERIA_MAX)
     stake_micro: Amount | None = None
-
-    def value(self) -> Plea:
-        """The plea."""
-        return Plea(reason=self.reason, criteria=tuple(self.criteria), stake_micro=self.stake_micro)
 
 
 class Say(Strict):
@@ -57,41 +53,17 @@ class CastVote(Strict):
     criteria: Annotated[list[Id], Field(max_length=CRITERIA_MAX)]
     reason: Annotated[str, StringConstraints(min_length=1, max_length=REASON_CHARACTERS_MAX)]
 
-    def value(self) -> Vote:
-        """The vote."""
-        return Vote(
-            in_favour=self.in_favour,
-            criteria=tuple(self.criteria),
-            reason=self.reason,
-            seller_micro=self.seller_micro,
-            buyer_micro=self.buyer_micro,
-        )
 
-
-@router.post(
-    "/claims/{claim_id}/disputes",
-    status_code=201,
-    response_model=DisputeMoved,
-    responses=problems(
-        "not_found",
-        "not_a_party",
-        "claim_state",
-        "claim_expired",
-        "below_dispute_floor",
-        "dispute_exists",
-        "criterion_required",
-        "stake_mismatch",
-    ),
-)
+@router.post("/claims/{claim_id}/disputes", **answers(DisputeMoved, *STATE_CODES, *_RAISING_CODES, status=201))
 async def post_dispute(claim_id: str, plea: RaiseDispute, call: MyCall) -> Response:
     """Dispute a claim. The stake is taken at once; without the money the case waits 30 minutes for it."""
-    value = plea.value()
+    value = Plea(reason=plea.reason, criteria=tuple(plea.criteria), stake_micro=plea.stake_micro)
     return await call.perform(
         lambda entry: disputing.raise_dispute(entry, call.market.terms, claim_id, value), status=201
     )
 
 
-@router.get("/disputes", response_model=Page[DisputeSummary], responses=problems("bad_cursor"))
+@router.get("/disputes", **answers(Page[DisputeSummary], "bad_cursor"))
 async def get_disputes(
     call: MyCall,
     waiting: Annotated[bool, Query(description="Only those that an arbiter is to rule.")] = False,
@@ -99,17 +71,14 @@ async def get_disputes(
     limit: Limit = 20,
 ) -> Response:
     """My disputes, or for the operator all, the newest first."""
-    me, last = call.me.id, after(cursor)
-    return await call.read(
-        lambda reader: page(
-            list_disputes(reader, me, sees_all=call.me.sees_all, waiting=waiting, after=last, limit=limit + 1),
-            limit,
-            "dispute_id",
-        )
-    )
+
+    def find(reader: BooksReader, last: str, most: int) -> list[DisputeSummary]:
+        return list_disputes(reader, call.me.id, last, most, sees_all=call.me.sees_all, waiting=waiting)
+
+    return await listed(call, cursor, limit, "dispute_id", find)
 
 
-@router.get("/disputes/{dispute_id}", response_model=Dispute, responses=problems("not_found"))
+@router.get("/disputes/{dispute_id}", **answers(Dispute, "not_found"))
 async def get_dispute(dispute_id: str, call: MyCall) -> Response:
     """A case with all that was said. Whoever is a side of it has read it now."""
     me = call.me.id
@@ -131,32 +100,20 @@ async def post_respond(dispute_id: str, said: Say, call: MyCall) -> Response:
     return await post_statement(dispute_id, said, call)
 
 
-@router.post(
-    "/disputes/{dispute_id}/withdraw",
-    response_model=DisputeMoved,
-    responses=problems("not_found", "not_a_party", "dispute_state"),
-)
+@router.post("/disputes/{dispute_id}/withdraw", **_moved("not_a_party"))
 async def post_withdraw(dispute_id: str, call: MyCall) -> Response:
     """Take my case back before it is deliberated; the stake returns."""
     return await call.perform(lambda entry: disputing.withdraw_dispute(entry, call.market.terms, dispute_id))
 
 
-@router.post(
-    "/disputes/{dispute_id}/votes",
-    response_model=DisputeMoved,
-    responses=problems("not_found", "related_party", "dispute_state", "criterion_required"),
-)
+@router.post("/disputes/{dispute_id}/votes", **_moved("related_party", "criterion_required"))
 async def post_vote(dispute_id: str, vote: CastVote, call: MyCall) -> Response:
     """The operator's ruling."""
-    value = vote.value()
+    value = Vote(**vote.model_dump(exclude={"criteria"}), criteria=tuple(vote.criteria))
     return await call.perform(lambda entry: disputing.rule(entry, call.market.terms, dispute_id, value))
 
 
-@router.post(
-    "/disputes/{dispute_id}/appeal",
-    response_model=DisputeMoved,
-    responses=problems("not_found", "not_a_party", "dispute_state", "insufficient_funds"),
-)
+@router.post("/disputes/{dispute_id}/appeal", **_moved("not_a_party", "insufficient_funds"))
 async def post_appeal(dispute_id: str, call: MyCall) -> Response:
     """Ask for a second ruling, once, within the time for it, with twice the stake."""
     return await call.perform(lambda entry: disputing.appeal(entry, dispute_id))

@@ -7,23 +7,8 @@ from fastapi import APIRouter
 from pydantic import Field, StringConstraints
 from starlette.responses import Response
 
+from earnest.client import payloads_agents as shown
 from earnest.client.payloads import Page
-from earnest.client.payloads_agents import (
-    Account,
-    AccountForgotten,
-    Export,
-    Key,
-    KeyGiven,
-    KeyIssued,
-    KeyRotated,
-    LoggedIn,
-    LoggedOut,
-    Me,
-    MyStatus,
-    Owned,
-    Registered,
-    Session,
-)
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.account import HANDLE
@@ -31,15 +16,14 @@ from earnest.identity.caller import Scope
 from earnest.runtime import forgetting
 from earnest.runtime.market import keys, operating, registering
 from earnest.surfaces.web.calls import AnyCall, MyCall, rendered
-from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.problems import problems
-from earnest.surfaces.web.requests import Reason, Strict
+from earnest.surfaces.web.problems import answers
+from earnest.surfaces.web.requests import Cursor, Limit, Reason, Strict, listed
 from earnest.surfaces.web.sessions import logged_in, logged_out
 from earnest.views import accounts
-from earnest.views.owned import ROWS_MAX, document_of
+from earnest.views.accounts import ROWS_MAX, document_of
 
 router: Final = APIRouter(tags=["agents"])
-operator_router: Final = APIRouter(tags=["operator"])
+operator_router: Final = APIRouter(prefix="/operator", tags=["operator"])
 DAY_S: Final = 86_400
 _EXPORTING: Final = asyncio.Semaphore(1)
 """An export lies in memory while it is sent: one at a time."""
@@ -103,37 +87,30 @@ class Forget(Strict):
     confirm: Handle
 
 
-@router.post("/agents/register", status_code=201, response_model=Registered, responses=problems("handle_taken"))
+@router.post("/agents/register", **answers(shown.Registered, "handle_taken", status=201))
 async def register(asked: Register, call: AnyCall) -> Response:
     """Take part. The key and the claim_url, at which an operator answers for the agent, are shown once."""
+    terms = call.market.terms
     return await call.perform(
-        lambda entry: registering.register(
-            entry,
-            call.market.terms,
-            call.hashing,
-            handle=asked.handle,
-            description=asked.description,
-            model_fingerprint=asked.model_fingerprint,
-            url=call.url,
-        ),
+        lambda entry: registering.register(entry, terms, call.hashing, url=call.url, **asked.model_dump()),
         status=201,
         optional=True,
     )
 
 
-@router.get("/agents/me", response_model=Me)
+@router.get("/agents/me", **answers(shown.Me))
 async def get_me(call: MyCall) -> Response:
     """My account, and the key that I have shown."""
     return rendered(accounts.me(call.me))
 
 
-@router.get("/agents/me/status", response_model=MyStatus)
+@router.get("/agents/me/status", **answers(shown.MyStatus))
 async def get_my_status(call: MyCall) -> Response:
     """How far my account has come, and what it needs next."""
     return rendered(accounts.my_status(call.me))
 
 
-@router.get("/agents/me/export", response_model=Export, responses=problems("limit_reached"))
+@router.get("/agents/me/export", **answers(shown.Export, "limit_reached"))
 async def get_export(call: MyCall) -> Response:
     """All that the platform holds of my account. The artifacts that it names are fetched one by one."""
     call.me.need_to_look(Scope.REGISTERED, Scope.LIVE, Scope.OPERATOR, Scope.AUDITOR)
@@ -145,27 +122,19 @@ async def get_export(call: MyCall) -> Response:
     return Response(found, media_type="application/json")
 
 
-_FORGETTING: Final = problems("account_state")
-
-
-@router.post("/agents/me/forget", response_model=AccountForgotten, responses=_FORGETTING)
+@router.post("/agents/me/forget", **answers(shown.AccountForgotten, "account_state"))
 async def post_forgetting(asked: Forget, call: MyCall) -> Response:
     """Remove what I wrote, and end my account for good. Money that was not paid out before stays behind."""
     return await call.perform(lambda entry: forgetting.forget_me(entry, confirm=asked.confirm))
 
 
-@router.get("/agents/me/keys", response_model=Page[Key])
+@router.get("/agents/me/keys", **answers(Page[shown.Key]))
 async def get_my_keys(call: MyCall) -> Response:
     """My keys, without the keys."""
     return await call.read(lambda reader: accounts.my_keys(reader, call.me.id))
 
 
-@router.post(
-    "/agents/me/keys",
-    status_code=201,
-    response_model=KeyGiven,
-    responses=problems("onboarding_required", "limit_reached"),
-)
+@router.post("/agents/me/keys", **answers(shown.KeyGiven, "onboarding_required", "limit_reached", status=201))
 async def post_key(asked: AddKey, call: MyCall) -> Response:
     """Give myself another key, once an operator answers for me."""
     return await call.perform(
@@ -176,13 +145,13 @@ async def post_key(asked: AddKey, call: MyCall) -> Response:
     )
 
 
-@router.delete("/agents/me/keys/{key_id}", response_model=Key, responses=problems("not_found"))
+@router.delete("/agents/me/keys/{key_id}", **answers(shown.Key, "not_found"))
 async def delete_key(key_id: KeyId, call: MyCall) -> Response:
     """Revoke one of my keys, now."""
     return await call.perform(lambda entry: keys.revoke_key(entry, key_id=key_id))
 
 
-@router.post("/agents/me/rotate-key", status_code=201, response_model=KeyRotated, responses=problems("limit_reached"))
+@router.post("/agents/me/rotate-key", **answers(shown.KeyRotated, "limit_reached", status=201))
 async def post_rotation(call: MyCall, asked: RotateKey | None = None) -> Response:
     """Put a new key in the place of the one that I show. Both work for a while."""
     overlap_s = asked.overlap_s if asked else None
@@ -191,52 +160,42 @@ async def post_rotation(call: MyCall, asked: RotateKey | None = None) -> Respons
     )
 
 
-@operator_router.post(
-    "/operator/agents", response_model=Owned, responses=problems("not_found", "link_expired", "account_state")
-)
+@operator_router.post("/agents", **answers(shown.Owned, "not_found", "link_expired", "account_state"))
 async def post_ownership(asked: ConfirmOwnership, call: MyCall) -> Response:
     """Answer for an agent, by the secret of its claim_url."""
+    terms = call.market.terms
     return await call.perform(
-        lambda entry: registering.confirm_ownership(
-            entry, call.market.terms, call.hashing, secret=asked.secret, mail=asked.mail
-        )
+        lambda entry: registering.confirm_ownership(entry, terms, call.hashing, secret=asked.secret, mail=asked.mail)
     )
 
 
-@operator_router.get("/operator/accounts", response_model=Page[Account], responses=problems("bad_cursor"))
+@operator_router.get("/accounts", **answers(Page[shown.Account], "bad_cursor"))
 async def get_accounts(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """Everybody, in the order of their coming. For the operator and auditors."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
-    return await call.read(lambda reader: page(accounts.accounts(reader, after(cursor), limit + 1), limit, "id"))
+    return await listed(call, cursor, limit, "id", accounts.accounts)
 
 
-@operator_router.get("/operator/accounts/{account_id}", response_model=Account, responses=problems("not_found"))
+@operator_router.get("/accounts/{account_id}", **answers(shown.Account, "not_found"))
 async def get_account(account_id: AccountId, call: MyCall) -> Response:
     """One account. For the operator and auditors."""
     call.me.need(Scope.OPERATOR, Scope.AUDITOR)
     return await call.read(lambda reader: accounts.account(reader, account_id))
 
 
-_DECISION: Final = problems("not_found", "account_state")
-
-
-@operator_router.post("/operator/accounts/{account_id}/suspend", response_model=Account, responses=_DECISION)
+@operator_router.post("/accounts/{account_id}/suspend", **answers(shown.Account, "not_found", "account_state"))
 async def post_suspension(account_id: AccountId, asked: DecideAccount, call: MyCall) -> Response:
     """Let an account only look."""
     return await call.perform(lambda entry: operating.suspend(entry, account_id=account_id, reason=asked.reason))
 
 
-@operator_router.post("/operator/accounts/{account_id}/resume", response_model=Account, responses=_DECISION)
+@operator_router.post("/accounts/{account_id}/resume", **answers(shown.Account, "not_found", "account_state"))
 async def post_resumption(account_id: AccountId, asked: DecideAccount, call: MyCall) -> Response:
     """Let a suspended account go on."""
     return await call.perform(lambda entry: operating.resume(entry, account_id=account_id, reason=asked.reason))
 
 
-@operator_router.post(
-    "/operator/accounts/{account_id}/forget",
-    response_model=AccountForgotten,
-    responses=problems("not_found", "account_state"),
-)
+@operator_router.post("/accounts/{account_id}/forget", **answers(shown.AccountForgotten, "not_found", "account_state"))
 async def post_account_forgetting(account_id: AccountId, asked: Forget, call: MyCall) -> Response:
     """Remove what somebody wrote, and end their account for good. Money that was not paid out before stays behind."""
     return await call.perform(
@@ -244,15 +203,13 @@ async def post_account_forgetting(account_id: AccountId, asked: Forget, call: My
     )
 
 
-@operator_router.post("/operator/accounts/{account_id}/enable-payouts", response_model=Account, responses=_DECISION)
+@operator_router.post("/accounts/{account_id}/enable-payouts", **answers(shown.Account, "not_found", "account_state"))
 async def post_payouts_enabled(account_id: AccountId, asked: DecideAccount, call: MyCall) -> Response:
     """Let an agent's earnings leave the platform."""
     return await call.perform(lambda entry: operating.enable_payouts(entry, account_id=account_id, reason=asked.reason))
 
 
-@operator_router.post(
-    "/operator/keys", status_code=201, response_model=KeyIssued, responses=problems("handle_taken", "limit_reached")
-)
+@operator_router.post("/keys", **answers(shown.KeyIssued, "handle_taken", "limit_reached", status=201))
 async def post_operator_key(asked: IssueKey, call: MyCall) -> Response:
     """A further key of the operator's own, or an auditor with theirs."""
     if (asked.handle is None) is (asked.scope == "aud"):
@@ -265,20 +222,20 @@ async def post_operator_key(asked: IssueKey, call: MyCall) -> Response:
     )
 
 
-@operator_router.get("/operator/sessions", response_model=Page[Session])
+@operator_router.get("/sessions", **answers(Page[shown.Session]))
 async def get_sessions(call: MyCall) -> Response:
     """The operator's logins in browsers, and the keys that opened them."""
     call.me.need(Scope.OPERATOR)
     return await call.read(lambda reader: accounts.my_sessions(reader, call.me.id))
 
 
-@operator_router.delete("/operator/sessions/{session_id}", response_model=Session, responses=problems("not_found"))
+@operator_router.delete("/sessions/{session_id}", **answers(shown.Session, "not_found"))
 async def delete_session(session_id: SessionId, call: MyCall) -> Response:
     """End a login, now."""
     return await call.perform(lambda entry: operating.end_session(entry, session_id=session_id))
 
 
-@operator_router.post("/operator/login", response_model=LoggedIn)
+@operator_router.post("/login", **answers(shown.LoggedIn))
 async def post_login(call: MyCall) -> Response:
     """Log a browser in, by the operator's key. The login is a cookie, and ends with the key."""
     call.check_key()
@@ -287,7 +244,7 @@ async def post_login(call: MyCall) -> Response:
     return logged_in(call, answer.body)
 
 
-@operator_router.post("/operator/logout", response_model=LoggedOut, responses=problems("not_found"))
+@operator_router.post("/logout", **answers(shown.LoggedOut, "not_found"))
 async def post_logout(call: MyCall) -> Response:
     """End this browser's login."""
     call.check_key()

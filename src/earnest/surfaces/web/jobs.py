@@ -1,25 +1,15 @@
 """Jobs over HTTP: post, find, withdraw, apply, claim."""
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field, StringConstraints
 
-from earnest.client.payloads import (
-    Applied,
-    ClaimMoved,
-    ClaimOpened,
-    Job,
-    JobPosted,
-    JobSummary,
-    JobWithdrawn,
-    Page,
-    Trial,
-    TrialClaimed,
-    TrialOffered,
-)
+from earnest.client import payloads as shown
 from earnest.contracts.criterion import CRITERIA_MAX
 from earnest.contracts.spec import TEXT_CHARACTERS_MAX, TITLE_CHARACTERS_MAX, Acceptance
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.capabilities.trial import TRIAL_IDS
 from earnest.market.jobs.job import JobState, TaskClass
@@ -30,9 +20,9 @@ from earnest.runtime.market.deciding import decide_job
 from earnest.runtime.market.posting import prepare_posting, withdraw_job
 from earnest.runtime.market.trials import claim_test_job
 from earnest.surfaces.web.calls import AnyCall, MyCall
-from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.problems import problems
-from earnest.surfaces.web.requests import Id, Instant, Reason, Sha256, Slug, Strict, instant_ms
+from earnest.surfaces.web.claims import DECISION_CODES
+from earnest.surfaces.web.problems import answers
+from earnest.surfaces.web.requests import Cursor, Id, Instant, Limit, Reason, Sha256, Slug, Strict, instant_ms, listed
 from earnest.views.capabilities import show_trial
 from earnest.views.jobs import JobsWanted, list_jobs, show_job
 
@@ -41,35 +31,10 @@ root_router = APIRouter(tags=["jobs"])
 """`POST /jobs/{id}/review` stands at the root too, where the seed's agents look for it."""
 
 _STATES = {"open": (JobState.OPEN,), "taken": (JobState.TAKEN,), "done": (JobState.DONE,), "all": tuple(JobState)}
-_CLAIM_CODES = (
-    "not_found",
-    "job_already_claimed",
-    "job_withdrawn",
-    "job_state",
-    "claim_state",
-    "capacity_exceeded",
-    "related_party",
-    "limit_reached",
-    "attempt_limit",
-)
-_POST_CODES = (
-    "lint_failed",
-    "unknown_check",
-    "insufficient_funds",
-    "limit_reached",
-    "not_found",
-    "not_a_party",
-    "verifier_unavailable",
-)
-_DECISION_CODES = (
-    "not_found",
-    "not_a_party",
-    "related_party",
-    "claim_state",
-    "claim_expired",
-    "criterion_required",
-    "decline_quota",
-)
+_STATE_CODES = ("not_found", "job_already_claimed", "job_withdrawn", "job_state", "claim_state")
+_CLAIMANT_CODES = ("capacity_exceeded", "related_party", "limit_reached", "attempt_limit")
+_CHECK_CODES = ("lint_failed", "unknown_check", "verifier_unavailable")
+_POST_CODES = ("insufficient_funds", "limit_reached", "not_found", "not_a_party")
 
 
 class EvidenceRequirement(Strict):
@@ -150,14 +115,14 @@ class DecideJob(Strict):
     criteria: list[Id] = Field(default=[], max_length=CRITERIA_MAX)
 
 
-@router.post("/jobs", status_code=201, response_model=JobPosted, responses=problems(*_POST_CODES))
+@router.post("/jobs", **answers(shown.JobPosted, *_CHECK_CODES, *_POST_CODES, status=201))
 async def post_job(job: PostJob, call: MyCall) -> Response:
     """Post a job. Its checks are tried on worthless work first, and its reward is laid aside."""
     caller, offer = call.me, job.value()
     return await call.perform(prepare=lambda: prepare_posting(call.market, caller, offer), status=201)
 
 
-@router.get("/jobs", response_model=Page[JobSummary], responses=problems("bad_cursor"))
+@router.get("/jobs", **answers(shown.Page[shown.JobSummary], "bad_cursor"))
 async def get_jobs(
     *,
     call: AnyCall,
@@ -186,13 +151,15 @@ async def get_jobs(
         creator=call.me.id if mine else created_by,
         status=status or "",
         match_for=call.me.id if match_for else "",
-        after=after(cursor),
-        limit=limit + 1,
     )
-    return await call.read(lambda reader: page(list_jobs(reader, wanted), limit, "job_id"))
+
+    def find(reader: BooksReader, last: str, most: int) -> list[shown.JobSummary]:
+        return list_jobs(reader, replace(wanted, after=last, limit=most))
+
+    return await listed(call, cursor, limit, "job_id", find)
 
 
-@router.get("/jobs/{job_id}", response_model=Job | Trial | TrialOffered, responses=problems("not_found"))
+@router.get("/jobs/{job_id}", **answers(shown.Job | shown.Trial | shown.TrialOffered, "not_found"))
 async def get_job(job_id: str, call: AnyCall) -> Response:
     """One job, or a test job. Of checks whose setting holds the answers, only the kind is shown to others."""
     if job_id.startswith(TRIAL_IDS):
@@ -204,9 +171,7 @@ async def get_job(job_id: str, call: AnyCall) -> Response:
 
 @router.post(
     "/jobs/{job_id}/claim",
-    status_code=201,
-    response_model=ClaimOpened | TrialClaimed,
-    responses=problems(*_CLAIM_CODES),
+    **answers(shown.ClaimOpened | shown.TrialClaimed, *_STATE_CODES, *_CLAIMANT_CODES, status=201),
 )
 async def post_claim(job_id: str, call: MyCall) -> Response:
     """Claim a job: one of all who try has it. A test job begins with it, and its id is the claim's."""
@@ -217,10 +182,7 @@ async def post_claim(job_id: str, call: MyCall) -> Response:
 
 
 @router.post(
-    "/jobs/{job_id}/applications",
-    status_code=201,
-    response_model=Applied,
-    responses=problems("not_found", "job_state", "related_party"),
+    "/jobs/{job_id}/applications", **answers(shown.Applied, "not_found", "job_state", "related_party", status=201)
 )
 async def post_application(job_id: str, application: Apply, call: MyCall) -> Response:
     """Apply for a job whose creator lets agents apply first; the clock chooses when the window ends."""
@@ -229,16 +191,15 @@ async def post_application(job_id: str, application: Apply, call: MyCall) -> Res
 
 @router.post(
     "/jobs/{job_id}/withdraw",
-    response_model=JobWithdrawn,
-    responses=problems("not_found", "not_a_party", "job_already_claimed", "job_withdrawn"),
+    **answers(shown.JobWithdrawn, "not_found", "not_a_party", "job_already_claimed", "job_withdrawn"),
 )
 async def post_withdraw(job_id: str, call: MyCall) -> Response:
     """Take back a job that nobody has claimed; its reward returns."""
     return await call.perform(lambda entry: withdraw_job(entry, job_id))
 
 
-@router.post("/jobs/{job_id}/review", response_model=ClaimMoved, responses=problems(*_DECISION_CODES))
-@root_router.post("/jobs/{job_id}/review", response_model=ClaimMoved, responses=problems(*_DECISION_CODES))
+@router.post("/jobs/{job_id}/review", **answers(shown.ClaimMoved, *DECISION_CODES, "related_party"))
+@root_router.post("/jobs/{job_id}/review", **answers(shown.ClaimMoved, *DECISION_CODES, "related_party"))
 async def post_decision(job_id: str, decision: DecideJob, call: MyCall) -> Response:
     """Approve or reject the work of a job: whoever its acceptance names. Any penalty is computed by the platform."""
     return await call.perform(

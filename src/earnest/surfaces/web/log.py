@@ -18,10 +18,9 @@ from earnest.journal.receipt import Draft
 from earnest.runtime.desk import Desk
 from earnest.runtime.tree_heads import keep_cosignatures
 from earnest.surfaces.web.calls import AnyCall, Call, MyCall, rendered
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers, problems
 from earnest.surfaces.web.requests import Strict
-from earnest.views.log import consistency_of, newest_checkpoint, proof_of
-from earnest.views.receipts import claim_draft, day_draft
+from earnest.views.receipts import claim_draft, consistency_of, day_draft, newest_checkpoint, proof_of
 
 CHECKPOINT_HEADER: Final = b"earnest-checkpoint"
 LOOK_MS: Final = 1_000
@@ -74,19 +73,19 @@ checkpoint_router: Final = APIRouter(tags=["log"])
 page_router: Final = APIRouter(include_in_schema=False)
 
 
-@router.get("/log/checkpoint", response_model=Checkpoint)
+@router.get("/log/checkpoint", **answers(Checkpoint))
 async def get_checkpoint(call: AnyCall) -> Response:
     """The newest checkpoint: keep it, and any later one must contain it."""
     return await call.read(newest_checkpoint)
 
 
-@router.get("/log/proof", response_model=Proof, responses=problems("not_found"))
+@router.get("/log/proof", **answers(Proof, "not_found"))
 async def get_proof(call: MyCall, seq: Seq) -> Response:
     """That a fact stands under the newest checkpoint, without what it says."""
     return rendered(await call.market.desk.database.read(lambda reader: proof_of(reader, seq)))
 
 
-@router.get("/log/consistency", response_model=Consistency, responses=problems("not_found"))
+@router.get("/log/consistency", **answers(Consistency, "not_found"))
 async def get_consistency(
     call: AnyCall, old: Annotated[int, Query(alias="from", ge=1, le=SEQ_MAX)], to: Size = None
 ) -> Response:
@@ -94,7 +93,7 @@ async def get_consistency(
     return rendered(await call.market.desk.database.read(lambda reader: consistency_of(reader, old, to)))
 
 
-@router.get("/log/keys", response_model=LogKeys, responses=problems("not_found"))
+@router.get("/log/keys", **answers(LogKeys, "not_found"))
 async def get_keys(call: AnyCall) -> Response:
     """By which keys the log signs and signed, and whose cosignatures are kept. Get the key itself elsewhere too."""
     signing = _need(call)
@@ -107,18 +106,14 @@ async def get_keys(call: AnyCall) -> Response:
     return rendered(body)
 
 
-@router.post("/log/cosignatures", response_model=Cosigned, responses=problems("not_found", "witness_unknown"))
+@router.post("/log/cosignatures", **answers(Cosigned, "not_found", "witness_unknown"))
 async def post_cosignatures(sent: Cosign, call: AnyCall) -> Response:
     """Hand in what a witness that is known here signed below a checkpoint. The same again changes nothing."""
     signing = _need(call)
     return await call.perform(lambda entry: keep_cosignatures(entry, signing, sent.checkpoint))
 
 
-@router.get(
-    "/claims/{claim_id}/receipt",
-    response_model=Receipt,
-    responses=problems("not_found", "not_a_party", "not_ended", "not_sealed"),
-)
+@router.get("/claims/{claim_id}/receipt", **answers(Receipt, "not_found", "not_a_party", "not_ended", "not_sealed"))
 async def get_claim_receipt(claim_id: str, call: AnyCall) -> Response:
     """The receipt of a claim that has ended: a signed statement that anybody can check.
 
@@ -129,11 +124,7 @@ async def get_claim_receipt(claim_id: str, call: AnyCall) -> Response:
     return await _receipt(call, signing, lambda reader: claim_draft(reader, claim_id, mine, sees_all=sees_all))
 
 
-@router.get(
-    "/agents/me/days/{date}/receipt",
-    response_model=Receipt,
-    responses=problems("not_found", "not_ended", "not_sealed"),
-)
+@router.get("/agents/me/days/{date}/receipt", **answers(Receipt, "not_found", "not_ended", "not_sealed"))
 async def get_day_receipt(date: Day, call: MyCall) -> Response:
     """The receipt of a day of mine that is over, with all my heartbeats of it."""
     signing, me, now_ms = _need(call), call.me, call.market.desk.now_ms()

@@ -27,8 +27,7 @@ FIELDS_MAX: Final = 10
 HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-    "base-uri 'none'; "
-    "frame-ancestors 'none'",
+    "base-uri 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "same-origin",
 }
 _PAGE: Final = Template("""<!doctype html>

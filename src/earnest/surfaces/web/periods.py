@@ -6,16 +6,12 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import StringConstraints
 
 from earnest.client.payloads import Page
-from earnest.client.payloads_periods import Period, PeriodMetrics
-from earnest.effects.ground.storage.reader import BooksReader
-from earnest.foundation.canonical import Members
-from earnest.identity.caller import Scope
+from earnest.client.payloads_platform import Period, PeriodMetrics
 from earnest.market.periods.period import NAME
 from earnest.runtime.market.periods import open_period
 from earnest.surfaces.web.calls import MyCall, rendered
-from earnest.surfaces.web.cursors import Cursor, Limit, after, page
-from earnest.surfaces.web.problems import problems
-from earnest.surfaces.web.requests import Strict
+from earnest.surfaces.web.problems import answers, problems
+from earnest.surfaces.web.requests import Cursor, Limit, Strict, listed
 from earnest.views.metrics import PeriodCounts, list_periods, metrics_csv
 
 router = APIRouter(tags=["periods"])
@@ -31,18 +27,13 @@ class OpenPeriod(Strict):
     name: Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
 
 
-@router.get("/periods", response_model=Page[Period], responses=problems("bad_cursor"))
+@router.get("/periods", **answers(Page[Period], "bad_cursor"))
 async def get_periods(call: MyCall, cursor: Cursor = "", limit: Limit = 20) -> Response:
     """Periods, the newest first."""
-    last = after(cursor)
-
-    def shown(reader: BooksReader) -> Members:
-        return page(list_periods(reader, last, limit + 1), limit, "period_id")
-
-    return await call.read(shown)
+    return await listed(call, cursor, limit, "period_id", list_periods)
 
 
-@router.post("/periods", status_code=201, response_model=Period, responses=problems("period_exists"))
+@router.post("/periods", **answers(Period, "period_exists", status=201))
 async def post_period(asked: OpenPeriod, call: MyCall) -> Response:
     """Begin a period. The one before is archived: it keeps its facts, nothing is wiped, the ledger goes on."""
     return await call.perform(lambda entry: open_period(entry, asked.name), status=201)
@@ -61,7 +52,7 @@ async def get_metrics(
 ) -> Response:
     """The five metrics in a period: of all agents for the operator and auditors, else of the caller alone."""
     now_ms = call.market.desk.now_ms()
-    only = "" if call.me.scope in {Scope.OPERATOR, Scope.AUDITOR} else call.me.id
+    only = "" if call.me.sees_all else call.me.id
     counts: PeriodCounts = request.app.state.counts
     counted = await call.market.desk.database.read(lambda reader: counts.show(reader, period, now_ms, only=only))
     found = counted.metrics

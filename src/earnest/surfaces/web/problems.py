@@ -148,6 +148,11 @@ def problems(*codes: str) -> dict[int | str, dict[str, Any]]:
     return {status: _response(sorted(names)) for status, names in sorted(by_status.items())}
 
 
+def answers(shape: Any, *codes: str, status: int | None = None) -> dict[str, Any]:
+    """What a route declares: the shape of its answer, its status unless it is 200, and the codes of its problems."""
+    return {"response_model": shape, "status_code": status, "responses": problems(*codes)}
+
+
 def _response(codes: list[str]) -> dict[str, Any]:
     form = {
         "allOf": [

@@ -31,19 +31,14 @@ _OF_STATUS: Final = {
 def refuse_in_problems(app: FastAPI) -> None:
     """Have every refusal answered as a problem. What nobody foresaw is left to the door."""
     app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(Unavailable, _unavailable)
+    app.add_exception_handler(Unavailable, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)
-    return called(request.scope).refused(error)
-
-
-async def _unavailable(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Unavailable)
-    return called(request.scope).refused(maintenance(error))
+    assert isinstance(error, Refused | Unavailable)
+    return called(request.scope).refused(maintenance(error) if isinstance(error, Unavailable) else error)
 
 
 def maintenance(error: Unavailable) -> Refused:

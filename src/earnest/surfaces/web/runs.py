@@ -1,12 +1,13 @@
 """Runs of the platform's data directory over HTTP: their changes, their questions, and the journal of all."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
+from functools import partial
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
-from earnest.client.payloads_runs import EffectDecided, JournalChecked, LeaveDecided, ReviewDecided, RunChanged
+from earnest.client.payloads_platform import EffectDecided, JournalChecked, LeaveDecided, ReviewDecided, RunChanged
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.instants import rfc3339
@@ -16,7 +17,7 @@ from earnest.runtime.desk import Act
 from earnest.runtime.edits.outside import EditPart
 from earnest.runtime.own_runs import OwnRuns
 from earnest.surfaces.web.calls import Call, MyCall, rendered
-from earnest.surfaces.web.problems import problems
+from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Strict
 from earnest.verification.reviews.review import POINTS_MAX, REASON_CHARACTERS_MAX
 
@@ -76,33 +77,23 @@ def _own(request: Request) -> OwnRuns:
 
 @router.post(
     "/operator/runs/{run_id}/apply",
-    response_model=RunChanged,
-    responses=problems(*_OF_CHANGE, "run_unfinished", "edit_applied", "not_accepted", "edit_link"),
+    **answers(RunChanged, *_OF_CHANGE, "run_unfinished", "edit_applied", "not_accepted", "edit_link"),
 )
 async def post_apply(run_id: str, call: MyCall, request: Request, sent: ChangeToApply = _AS_ACCEPTED) -> Response:
     """Put what a run changed in the place of the originals: all of it, or nothing."""
     own = _mine(call, request)
-
-    async def apply() -> Act:
-        return _changed(run_id, "applied", await own.edits.apply(run_id, unverified=sent.unverified, merge=sent.merge))
-
-    return await call.perform(prepare=_or_later(apply))
+    apply = partial(own.edits.apply, run_id, unverified=sent.unverified, merge=sent.merge)
+    return await call.perform(prepare=lambda: _changed(run_id, "applied", apply()))
 
 
-@router.post("/operator/runs/{run_id}/undo", response_model=RunChanged, responses=problems(*_OF_CHANGE, "not_applied"))
+@router.post("/operator/runs/{run_id}/undo", **answers(RunChanged, *_OF_CHANGE, "not_applied"))
 async def post_undo(run_id: str, call: MyCall, request: Request) -> Response:
     """Bring back what an applied change replaced, if nobody changed it since."""
     own = _mine(call, request)
-
-    async def undo() -> Act:
-        return _changed(run_id, "undone", await own.edits.undo(run_id))
-
-    return await call.perform(prepare=_or_later(undo))
+    return await call.perform(prepare=lambda: _changed(run_id, "undone", own.edits.undo(run_id)))
 
 
-@router.post(
-    "/operator/runs/{run_id}/effect", response_model=EffectDecided, responses=problems("not_found", "effect_unasked")
-)
+@router.post("/operator/runs/{run_id}/effect", **answers(EffectDecided, "not_found", "effect_unasked"))
 async def post_effect(run_id: str, sent: DecideEffect, call: MyCall, request: Request) -> Response:
     """Say what became of an effect of which nobody knows whether it happened; `earnest resume` goes on with it."""
     own = _mine(call, request)
@@ -115,9 +106,7 @@ async def post_effect(run_id: str, sent: DecideEffect, call: MyCall, request: Re
     return await call.perform(prepare=decide)
 
 
-@router.post(
-    "/operator/runs/{run_id}/leave", response_model=LeaveDecided, responses=problems("not_found", "leave_unasked")
-)
+@router.post("/operator/runs/{run_id}/leave", **answers(LeaveDecided, "not_found", "leave_unasked"))
 async def post_leave(run_id: str, sent: DecideLeave, call: MyCall, request: Request) -> Response:
     """Say yes or no to exactly what a run asks leave for, while it waits (Law 1)."""
     own = _mine(call, request)
@@ -132,8 +121,7 @@ async def post_leave(run_id: str, sent: DecideLeave, call: MyCall, request: Requ
 
 @router.post(
     "/operator/reviews/{question_id}/decide",
-    response_model=ReviewDecided,
-    responses=problems("not_found", "review_unknown", "review_incomplete", "review_decided"),
+    **answers(ReviewDecided, "not_found", "review_unknown", "review_incomplete", "review_decided"),
 )
 async def post_decision(question_id: str, sent: DecideReview, call: MyCall, request: Request) -> Response:
     """Decide what waits for a person in a run or a verdict made by hand, once and for good."""
@@ -156,9 +144,7 @@ async def post_decision(question_id: str, sent: DecideReview, call: MyCall, requ
     return await call.perform(prepare=decide)
 
 
-@router.get(
-    "/operator/journal", response_model=JournalChecked, responses=problems("not_found", "no_database", "maintenance")
-)
+@router.get("/operator/journal", **answers(JournalChecked, "not_found", "no_database", "maintenance"))
 async def get_journal(
     call: MyCall,
     request: Request,
@@ -172,17 +158,11 @@ async def get_journal(
         raise Refused("maintenance", str(error)) from error
 
 
-def _or_later(act: Callable[[], Awaitable[Act]]) -> Callable[[], Awaitable[Act]]:
-    async def prepare() -> Act:
-        try:
-            return await act()
-        except Unavailable as error:
-            raise Refused("maintenance", str(error)) from error
-
-    return prepare
-
-
-def _changed(run_id: str, standing: Literal["applied", "undone"], parts: Sequence[EditPart]) -> Act:
+async def _changed(run_id: str, standing: Literal["applied", "undone"], changing: Awaitable[Sequence[EditPart]]) -> Act:
+    try:
+        parts = await changing
+    except Unavailable as error:
+        raise Refused("maintenance", str(error)) from error
     body: RunChanged = {
         "run_id": run_id,
         "standing": standing,

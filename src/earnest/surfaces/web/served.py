@@ -1,22 +1,26 @@
-"""Texts for agents, written from the platform's own routes, limits and terms."""
+"""What the platform says of itself: texts for agents, written from its routes, limits and terms; its errors, limits."""
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from string import Template
 from typing import Any, Final
 
-from fastapi import APIRouter, FastAPI
-from starlette.responses import Response
+from fastapi import APIRouter, FastAPI, Request, Response
 
-from earnest.foundation.canonical import JsonObject
+from earnest.client.payloads_platform import Errors, Limits
+from earnest.client.payloads_platform import Quota as QuotaShown
+from earnest.foundation.canonical import JsonObject, canonical_bytes
 from earnest.foundation.version import VERSION
 from earnest.market.homes.cadence import ACTIVE, CAPACITY_BOUND, SLOW
 from earnest.market.homes.priority import PRIORITY, ActionKind
 from earnest.market.terms import DAY_S, HOUR_S, MICRO, Terms
 from earnest.surfaces.web.calls import API, AnyCall, rendered
-from earnest.surfaces.web.limits import Quota, Quotas
+from earnest.surfaces.web.door import BODY_BYTES_MAX
+from earnest.surfaces.web.limits import Quotas
+from earnest.surfaces.web.problems import CODES, answers, type_of
 from earnest.surfaces.web.schema import METHODS, document
 
 HEARTBEAT_FORMAT: Final = "pact0-heartbeat-v1"
@@ -58,6 +62,20 @@ WORDS: Final[Mapping[ActionKind, str]] = {
     ActionKind.NEW_JOB: "a job matches what you do, pays what you ask, and you have room for it",
     ActionKind.REVIEW_OPEN: "an ended claim can be reviewed, and neither side has",
 }
+_ERRORS: Final[Errors] = {
+    "data": [
+        {
+            "code": code,
+            "type": type_of(code),
+            "status": meaning.status,
+            "title": meaning.title,
+            "retryable": meaning.retryable,
+        }
+        for code, meaning in sorted(CODES.items())
+    ]
+}
+_ERRORS_BYTES: Final = canonical_bytes(_ERRORS)
+meta_router = APIRouter(tags=["meta"])
 
 
 def served_router(app: FastAPI, *, url: str, terms: Terms, quotas: Quotas) -> APIRouter:
@@ -81,13 +99,9 @@ def served_router(app: FastAPI, *, url: str, terms: Terms, quotas: Quotas) -> AP
         return rendered({**_places(url), "practice": terms.practice})
 
     @router.get("/heartbeat.md")
-    async def heartbeat(call: AnyCall) -> Response:  # noqa: ARG001
-        """The routine of an agent that forgets nothing."""
-        return Response(heartbeat_text, media_type=MARKDOWN)
-
     @router.get("/heartbeat.v1.md")
-    async def heartbeat_v1(call: AnyCall) -> Response:  # noqa: ARG001
-        """The same, of this format for good."""
+    async def heartbeat(call: AnyCall) -> Response:  # noqa: ARG001
+        """The routine of an agent that forgets nothing; under its version, of this format for good."""
         return Response(heartbeat_text, media_type=MARKDOWN)
 
     return router
@@ -126,7 +140,7 @@ def _skill_words(written: Mapping[str, Any], terms: Terms, quotas: Quotas) -> di
     return {
         "version": VERSION,
         "practice": PRACTICE if terms.practice else "",
-        "limits": "; ".join(map(_limit, quotas.all())),
+        "limits": "; ".join(f"`{one.name}` {one.count} in {one.window_s} s" for one in quotas.all()),
         "claim_days": f"{terms.claim_link_s / DAY_S:g}",
         "trial_attempts": terms.trial_attempts_per_day,
         "trial_micro": terms.trial_aid_micro,
@@ -136,10 +150,6 @@ def _skill_words(written: Mapping[str, Any], terms: Terms, quotas: Quotas) -> di
         "fees": " ".join(_fee(currency, terms) for currency in terms.currencies),
         "endpoints": "\n".join(_endpoints(written)),
     }
-
-
-def _limit(quota: Quota) -> str:
-    return f"`{quota.name}` {quota.count} in {quota.window_s} s"
 
 
 def _fee(currency: str, terms: Terms) -> str:
@@ -158,3 +168,18 @@ def _endpoints(written: Mapping[str, Any]) -> list[str]:
         for method in METHODS
         if method in item and not path.startswith(f"{API}/operator/")
     ]
+
+
+@meta_router.get("/meta/errors", **answers(Errors))
+async def get_errors(call: AnyCall) -> Response:  # noqa: ARG001 - the door needs it
+    """Every code that a problem can have."""
+    return Response(_ERRORS_BYTES, media_type="application/json")
+
+
+@meta_router.get("/meta/limits", **answers(Limits))
+async def get_limits(request: Request, call: AnyCall) -> Response:
+    """The numbers that hold here."""
+    quotas: Quotas = request.app.state.quotas
+    shown: list[QuotaShown] = [{"name": one.name, "count": one.count, "window_s": one.window_s} for one in quotas.all()]
+    body: Limits = {"quotas": shown, "body_bytes_max": BODY_BYTES_MAX, "terms": asdict(call.market.terms)}
+    return rendered(body)

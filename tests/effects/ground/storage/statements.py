@@ -25,7 +25,7 @@ from earnest.ledger.service import NUMBER
 from earnest.runtime.books import TABLES
 from earnest.runtime.forgetting import AT_WORK, PERSONAL
 from earnest.runtime.market.timetable import TIMETABLE
-from earnest.views.owned import OWNED
+from earnest.views.accounts import OWNED
 
 SOURCE = Path(__file__).parents[4] / "src"
 DEPTH_MAX = 12
@@ -412,7 +412,7 @@ BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
     ("runtime/timers.py", "earliest"): _each_timer("SELECT min(wake_ms) FROM {table} WHERE wake_ms IS NOT NULL"),
     ("runtime/timers.py", "read"): _each_timer("SELECT {key} FROM {table} WHERE wake_ms <= ? ORDER BY wake_ms LIMIT ?"),
     ("runtime/timers.py", "_wake"): _each_timer("SELECT wake_ms FROM {table} WHERE {key} = ?"),
-    ("views/owned.py", "_owned_rows"): lambda: [
+    ("views/accounts.py", "document_of"): lambda: [
         f"SELECT * FROM {table} WHERE {owned.rows} ORDER BY 1 LIMIT :limit" for table, owned in OWNED.items()
     ],
     ("runtime/forgetting.py", "_check"): lambda: [

@@ -45,7 +45,7 @@ def postgresql(postgresql_address: str) -> Iterator[psycopg.Connection[tuple[Any
 def test_all_statements_are_found(every: list[Statement]) -> None:
     assert len({statement.sql for statement in every}) > 500
     files = {statement.place.partition(":")[0] for statement in every}
-    assert {"views/home.py", "views/owned.py", "runtime/timers.py", "rows of claims"} <= files
+    assert {"views/home.py", "views/accounts.py", "runtime/timers.py", "rows of claims"} <= files
 
 
 @pytest.mark.parametrize("meaning", MEANS_TWO_THINGS)

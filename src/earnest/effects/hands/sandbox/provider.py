@@ -76,6 +76,11 @@ class BubblewrapSandbox:
         self._tested = tested
         self._pool.zygotes_hold = tested.green and any(map(is_by_zygote, tested.probes))
 
+    @property
+    def ready(self) -> int:
+        """How many boxes stand ready, of the kind of which there are fewest."""
+        return self._pool.fewest
+
     async def run(self, execution: Execution) -> ExecutionReport:
         """See `Sandbox`."""
         tested = self._tested or await self.self_test(SELF_TEST_VALID_MS)

@@ -11,6 +11,7 @@ from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.engine.codec import decode, encode
 from earnest.engine.confirming import ConfirmationAsked
 from earnest.engine.facts import FINISHED, LEAVE_ASKED, LEAVE_SAID, OUTCOME
@@ -62,14 +63,14 @@ async def say(database: Database, clock: Clock, run_id: str, key: str, action: s
     Raises `Refused("leave_unasked")` where that is not asked, or not any more.
     """
 
-    def write(transaction: BooksReader) -> Fact:
+    def write(transaction: Transaction) -> int:
         asked = open_questions(transaction, run_id, clock.now_ms())
         if not any((one.key, one.asked.action) == (key, action) for one in asked):
             raise Refused("leave_unasked", f"{run_id} does not wait for leave for this")
         body: JsonObject = {"key": key, "action": action, "approved": approved, "by": by}
-        return Fact(kind=LEAVE_SAID, subject=run_id, at_ms=clock.now_ms(), body=body)
+        return transaction.record(Fact(kind=LEAVE_SAID, subject=run_id, at_ms=clock.now_ms(), body=body))
 
-    await database.write(lambda transaction: transaction.record(write(transaction)))
+    await database.write(write)
 
 
 async def ask(database: Database, clock: Clock, run_id: str, key: str, asked: ConfirmationAsked) -> tuple[bool, str]:

@@ -31,28 +31,34 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, EarnestError, Refused, Unavailable, Waits
 from earnest.foundation.facts import Fact
 from earnest.foundation.instants import rfc3339
-from earnest.runtime.approvals import Approvals, Person
-from earnest.runtime.clarifications import Agreements, Clarifications, Promisee
+from earnest.runtime.approvals import Agreements, Approvals, Clarifications, Person, Promisee
 from earnest.runtime.edits.change import undo_store
 from earnest.runtime.edits.outside import Preimages
 from earnest.runtime.edits.taking import TAKEN, edit_bases, history_mounts, take_in_edits
 from earnest.runtime.hands import JournaledHands
-from earnest.runtime.impossibility import Lookout
-from earnest.runtime.inputs import refuse_private
 from earnest.runtime.judge import WorkspaceJudge
 from earnest.runtime.layers import laying
 from earnest.runtime.listening import Listener
 from earnest.runtime.minds import Minds, playbook_minds
-from earnest.runtime.order import Order, PlaybookOrder, RequestOrder
+from earnest.runtime.order import Order, PlaybookOrder, RequestOrder, refuse_private
 from earnest.runtime.programs import program_minds
 from earnest.runtime.recall import MemoryRecall
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import RunBook, RunRemains
-from earnest.runtime.run_lock import hold_run, let_run_go
-from earnest.runtime.surroundings import Surroundings
+from earnest.runtime.surroundings import Lookout, Surroundings
 from earnest.runtime.task_log import TaskLog
-from earnest.runtime.telling import Untold, marker_of, untold, waiting_runs, waits
-from earnest.runtime.unfinished import Unfinished, check_known, unfinished
+from earnest.runtime.telling import (
+    Unfinished,
+    Untold,
+    check_known,
+    hold_run,
+    let_run_go,
+    marker_of,
+    unfinished,
+    untold,
+    waiting_runs,
+    waits,
+)
 from earnest.runtime.unknown_effects import EffectDecision, UnknownEffect, decide, open_effect
 from earnest.verification.service import Verifier
 
@@ -345,14 +351,13 @@ class TaskRuns:
             if order.spec is not None:
                 return program_minds(order.spec, executor, order.program)
         from earnest.runtime.minds_of_models import model_minds, offers_of, within_reach  # noqa: PLC0415 - no playbook needs them
-        from earnest.runtime.model_calls import JournaledModels  # noqa: PLC0415
+        from earnest.runtime.model_calls import JournaledModels, Purse, charged_in  # noqa: PLC0415
 
         listener = self._listeners.get(book.run_id)
         models = JournaledModels(
             book=book,
             models=await services.models(),
-            budget=order.request.budget,
-            outcomes=left.kept.outcomes,
+            purse=Purse(order.request.budget, charged_in(left.kept.outcomes)),
             clock=services.clock,
             log=TaskLog(self._folder(book.run_id), services.redaction, services.clock),
             ear=listener.said if listener else None,

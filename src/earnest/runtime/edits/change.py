@@ -59,11 +59,11 @@ class EditChange:
 
     def before(self, step: EditStep) -> bytes | None:
         """The content that the step replaces, as the run was given it."""
-        return _content(self.since.former(step.before)) if _is_file(step.before) and step.before else None
+        return self.since.former(step.before).read_bytes() if step.before and _is_file(step.before) else None
 
     def after(self, step: EditStep) -> bytes | None:
         """The content that the run left."""
-        return _content(self.source(step)) if _is_file(step.after) else None
+        return self.source(step).read_bytes() if _is_file(step.after) else None
 
     def source(self, step: EditStep) -> Path:
         """Where the content that the run left lies."""
@@ -205,7 +205,3 @@ def _result_of(fact: StoredFact) -> FinalResult:
 
 def _is_file(entry: PathEntry | None) -> bool:
     return entry is not None and entry.kind is EntryKind.FILE
-
-
-def _content(place: Path) -> bytes:
-    return place.read_bytes()

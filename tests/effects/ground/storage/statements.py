@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from earnest.effects.ground.storage.dialects import SQLITE
 from earnest.effects.ground.storage.rows import Rows
 from earnest.effects.ground.storage.schema import BOOKS, TableColumns
-from earnest.runtime.books import TABLES
 from earnest.runtime.forgetting import AT_WORK, PERSONAL
-from earnest.runtime.market.timetable import TIMETABLE
+from earnest.runtime.market.clocks import TIMETABLE
+from earnest.runtime.recompute import TABLES
 from earnest.views.owned import OWNED
 
 SOURCE = Path(__file__).parents[4] / "src"

@@ -3,9 +3,7 @@
 Nothing is recorded and nothing follows from it. What rests on a model, a person or the world is not asked again.
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,27 +11,13 @@ from earnest.client.payloads_runs import Replay
 from earnest.contracts.criterion import Criterion
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Broken, Refused, Unavailable
-from earnest.identity.account import Account
 from earnest.identity.caller import Caller
-from earnest.identity.service import ACCOUNTS
-from earnest.market.claims.evidence import Submission
-from earnest.market.jobs.job import Job
-from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
-from earnest.runtime.market.judging import lay_out_all, machine_criteria
+from earnest.market.service import CLAIMS, SUBMISSIONS
+from earnest.runtime.market.judging import Judged, lay_out_all, machine_criteria
 from earnest.runtime.market.market import Market
 from earnest.verification.plugin import Promise, is_reproducible
 from earnest.verification.replay import Comparison, compared
 from earnest.verification.verdict import Answer, Cause, CriterionVerdict, Verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A submission with its verdict, as it is kept."""
-
-    job: Job
-    poster: Account
-    submission: Submission
-    verdict: Mapping[str, Any]
 
 
 async def replay(market: Market, caller: Caller, claim_id: str, revision: int | None = None) -> Replay:
@@ -80,13 +64,6 @@ async def judged_again(market: Market, found: Judged) -> tuple[Verdict, list[Com
     return verdict, compared(criteria, checks, before, _after(criteria, verdict), same_place=same_place)
 
 
-def judged_before(reader: BooksReader, submission: Submission) -> Judged:
-    """A submission that has a verdict, with all that it is judged by."""
-    job = JOBS.find(reader, CLAIMS.find(reader, submission.claim_id).job_id)
-    poster = ACCOUNTS.find(reader, job.creator)
-    return Judged(job=job, poster=poster, submission=submission, verdict=json.loads(submission.verdict))
-
-
 def _find(reader: BooksReader, caller: Caller, claim_id: str, revision: int | None) -> Judged:
     claim = CLAIMS.find(reader, claim_id)
     if caller.id not in {claim.seller, claim.buyer} and not caller.sees_all:
@@ -96,7 +73,7 @@ def _find(reader: BooksReader, caller: Caller, claim_id: str, revision: int | No
     submission = next(SUBMISSIONS.where(reader, f"{which} ORDER BY revision DESC LIMIT 1", given), None)
     if submission is None:
         raise Refused("not_judged", "nothing of it has a verdict that could be reached again")
-    return judged_before(reader, submission)
+    return Judged.read(reader, claim, submission)
 
 
 def _before(criterion: Criterion, kept: Mapping[str, Any], versions: Mapping[str, int]) -> CriterionVerdict:

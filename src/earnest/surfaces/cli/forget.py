@@ -37,7 +37,7 @@ def forget(
     with contextlib.closing(Database.open(books, clock)) as database:
         done = database.write_sync(partial(forgetting, name=account, at_ms=clock.now_ms()))
     if as_json:
-        say_json({"account_id": done.account_id, "rows": done.rows, "facts": done.facts, "artifacts": done.artifacts})
+        say_json(done)
     else:
-        say(f"{done.account_id}: {done.rows} rows and {done.facts} facts lost what was written there")
-        say(f"{done.artifacts} artifacts are nobody's any more, and go")
+        say(f"{done['account_id']}: {done['rows']} rows and {done['facts']} facts lost what was written there")
+        say(f"{done['artifacts']} artifacts are nobody's any more, and go")

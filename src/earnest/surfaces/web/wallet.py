@@ -20,8 +20,8 @@ from earnest.client.payloads_money import (
 from earnest.identity.caller import Scope
 from earnest.ledger.payout import PayoutState
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
-from earnest.runtime.market.money import DepositNotice, ask_deposit, decide_deposit
-from earnest.runtime.market.payouts import PayoutDecision, decide_payout, request_payout, set_destination
+from earnest.runtime.market.money import ask_deposit, decide_deposit
+from earnest.runtime.market.payouts import decide_payout, request_payout, set_destination
 from earnest.surfaces.web.calls import AnyCall, Call, MyCall, rendered
 from earnest.surfaces.web.cursors import Cursor, Limit, after, cursor_of
 from earnest.surfaces.web.problems import problems
@@ -97,8 +97,8 @@ async def get_entries(
 @router.post("/deposits", status_code=201, response_model=Deposit, responses=problems("limit_reached"))
 async def post_deposit(deposit: AskDeposit, call: MyCall) -> Response:
     """Say that money was sent. It is there once the operator has seen it."""
-    asked = DepositNotice(currency=deposit.currency, amount_micro=deposit.amount_micro, reference=deposit.reference)
-    return await call.perform(lambda entry: ask_deposit(entry, call.market.terms, asked), status=201)
+    asked = deposit.model_dump()
+    return await call.perform(lambda entry: ask_deposit(entry, call.market.terms, **asked), status=201)
 
 
 @router.post(
@@ -147,8 +147,7 @@ async def post_deposit_decision(deposit_id: str, decision: DecideDeposit, call: 
 )
 async def post_payout_decision(payout_id: str, decision: DecidePayout, call: MyCall) -> Response:
     """Approve or refuse a payout; and where no rail can say it, what came of it."""
-    outcome = PayoutDecision(state=decision.state, reference=decision.reference, reason=decision.reason)
-    return await call.perform(lambda entry: decide_payout(entry, payout_id, outcome))
+    return await call.perform(lambda entry: decide_payout(entry, payout_id, **decision.model_dump()))
 
 
 @router.post("/operator/accounts/{account_id}/destination", response_model=Destination, responses=problems("not_found"))

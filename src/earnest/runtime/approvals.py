@@ -12,7 +12,7 @@ from earnest.engine.confirming import ConfirmationAnswered, ConfirmationAsked
 from earnest.engine.messages import PlanReady
 from earnest.engine.ports import Clarifier
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Broken, Unavailable
+from earnest.foundation.errors import Unavailable
 from earnest.foundation.shapes import from_json, to_json
 from earnest.foundation.text import head_tail
 from earnest.runtime.leave import answer_key
@@ -151,10 +151,7 @@ class Clarifications:
             answers = [head_tail(answer) for answer in said[: len(questions)]]
             await self._book.conclude(KEY, {"questions": list(questions), "answers": answers})
             return answers
-        match kept:
-            case {"answers": [*told]}:
-                return [str(answer) for answer in told]
-        raise Broken("the answers to R1's questions cannot be read")
+        return from_json(list[str], kept.get("answers"), "the answers to R1's questions")
 
 
 class Agreements:
@@ -177,7 +174,4 @@ class Agreements:
             words = head_tail(said.strip())
             await self._book.conclude(key, {"amendment": words})
             return words
-        match kept:
-            case {"amendment": str(words)}:
-                return words
-        raise Broken("what a user amended cannot be read")
+        return from_json(str, kept.get("amendment"), "what a user amended")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.hands.sandbox.api import Mount, Sandbox
@@ -29,15 +29,29 @@ from earnest.runtime.approvals import QUESTION_MS, Approvals
 from earnest.runtime.completion import to_the_end
 from earnest.runtime.edits.outside import OUTSIDE, Preimages
 from earnest.runtime.layers import OverLayers
-from earnest.runtime.listening import Listener
 from earnest.runtime.order import Grants
 from earnest.runtime.programs import ProgramOrder
 from earnest.runtime.run_book import RunBook
 from earnest.runtime.unknown_effects import EffectDecision
 
+if TYPE_CHECKING:
+    from earnest.engine.model_messages import ModelTurn
+
 CONFIRMED: Final = "/confirmed"
 MEASUREMENT_MS: Final = 20_000
 """How long a command of a judge may take."""
+
+
+class Listener(Protocol):
+    """Hears a run while it works. Nothing here may raise or take long: what is heard is shown, and forgotten."""
+
+    def said(self, turn: "ModelTurn", piece: str | None, /) -> None:
+        """The next piece of what a model says; None: what it said counts no more (`effects.outside.llm.api.Hear`)."""
+        ...
+
+    def put_out(self, key: str, stream: int, piece: bytes, left_out: int, /) -> None:
+        """The newest of what the call of that key puts out on 1 or 2, and how many bytes before it are left out."""
+        ...
 
 
 @dataclass(slots=True, kw_only=True)

@@ -4,9 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.hands.outside_file import Outside
@@ -16,6 +14,7 @@ from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.ports import RoleModel
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken
+from earnest.foundation.shapes import from_json, to_json
 from earnest.runtime.run_book import RunBook
 from earnest.verification.plugin import Base, Promise
 from earnest.verification.service import Verifier
@@ -24,8 +23,6 @@ from earnest.verification.verdict import Answer, Cause, CriterionVerdict, Verdic
 if TYPE_CHECKING:
     from earnest.engine.model.judge import ModelJudge
     from earnest.runtime.hearing import Hearing
-
-_VERDICTS: Final = TypeAdapter(tuple[CriterionVerdict, ...])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +59,8 @@ class WorkspaceJudge:
         hearing = self._hearing(key, unchecked, everything)
         decided = self.book.outcome(key)
         if decided is not None:
-            snapshot, kept = str(decided["snapshot"]), _VERDICTS.validate_python(decided["verdicts"])
+            kept = from_json(tuple[CriterionVerdict, ...], decided["verdicts"], "the verdicts of a run")
+            snapshot = str(decided["snapshot"])
             if hearing and snapshot and (open_ones := hearing.about(self._unheard(unchecked, everything, snapshot))):
                 await open_ones.opinions(output, model)
             self._heard.append(_Heard(everything, snapshot, _by_text(unchecked, kept)))
@@ -156,10 +154,9 @@ def _merged(verdicts: Sequence[CriterionVerdict], judged: Iterable[CriterionVerd
 
 
 def _body(verdict: Verdict, verdicts: tuple[CriterionVerdict, ...]) -> JsonObject:
-    body = {
-        "verdicts": _VERDICTS.dump_python(verdicts, mode="json"),
+    return {
+        "verdicts": [to_json(one) for one in verdicts],
         "snapshot": verdict.snapshot,
         "sandbox": verdict.sandbox,
         "check_versions": dict(verdict.check_versions),
     }
-    return cast("JsonObject", body)

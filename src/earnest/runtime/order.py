@@ -1,9 +1,8 @@
 """What a user orders: a playbook or a task in words, what it may read, spend, and touch beyond its workspace."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
 from earnest.contracts.environment import EnvironmentSpec
@@ -17,7 +16,7 @@ from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.codec import decode, encode
 from earnest.engine.messages import Budget, TaskRequested
 from earnest.engine.plan_rules import planned_calls
-from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
+from earnest.foundation.canonical import JsonObject, digest_of
 from earnest.foundation.errors import Broken, Diagnostic, Faulty, Refused
 from earnest.foundation.shapes import from_json, to_json
 from earnest.foundation.text import head_tail
@@ -157,8 +156,8 @@ def order_from_json(body: JsonObject) -> Order:
         case {"folder": str(folder), "inputs": dict(inputs), "grants": {"write": _, "network": _} as grants}:
             given: dict[str, Any] = {
                 "folder": Path(folder),
-                "inputs": _paths(inputs),
-                "edits": _paths(body.get("edits", {})),
+                "inputs": from_json(dict[str, Path], inputs, "the inputs of a run"),
+                "edits": from_json(dict[str, Path], body.get("edits", {}), "the edits of a run"),
                 "grants": from_json(Grants, grants, "what a run was granted"),
                 "equipment": Equipment.from_json(body.get("equipment")),
             }
@@ -175,7 +174,7 @@ def order_from_json(body: JsonObject) -> Order:
                 program=from_json(ProgramOrder, program, "the program of a run") if program else None,
                 spec=spec_of_json(spec, "spec") if isinstance(spec, Mapping) else None,
                 after=str(body.get("after", "")),
-                never=_names(body.get("never", [])),
+                never=from_json(tuple[str, ...], body.get("never", []), "what a run must not do"),
                 **given,
             )
     raise Broken("a run's start cannot be read")
@@ -187,16 +186,6 @@ def _equipped(equipment: Equipment | None) -> JsonObject:
 
 def _places(order: "Order") -> JsonObject:
     return to_json({"folder": order.folder, "inputs": order.inputs, "edits": order.edits})
-
-
-def _names(value: JsonValue) -> tuple[str, ...]:
-    assert isinstance(value, Sequence)
-    return tuple(map(str, value))
-
-
-def _paths(places: JsonValue) -> dict[str, Path]:
-    assert isinstance(places, Mapping)
-    return {name: Path(str(path)) for name, path in places.items()}
 
 
 def refuse_private(inputs: Iterable[Path], user_home: Path, data_home: Path) -> None:
@@ -236,7 +225,7 @@ def read_order(
     grants: Grants,
     equip: Equip,
     *,
-    inputs_given: Mapping[str, Path] = MappingProxyType({}),
+    inputs_given: Mapping[str, Path],
 ) -> PlaybookOrder:
     """The order that a playbook file makes; `inputs_given` take the place of those of the same name.
 

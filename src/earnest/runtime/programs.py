@@ -12,7 +12,6 @@ from earnest.effects.hands.tools.record import ToolCall
 from earnest.effects.hands.tools.task_folder import PROGRAM
 from earnest.effects.hands.tools.toolbox import TIMEOUT_MS_MAX
 from earnest.engine.messages import Budget
-from earnest.engine.playbook.no_models import NoModels
 from earnest.engine.program.executor import ProgramExecutor
 from earnest.engine.program.planner import SpecPerceiver, SpecPlanner
 from earnest.foundation.errors import Diagnostic, Faulty
@@ -64,7 +63,4 @@ def program_minds(spec: VerificationSpec, executor: ProgramExecutor, program: Pr
         perceiver=SpecPerceiver(task_class_of(spec.title, spec.text)),
         planner=SpecPlanner(spec, Path(shlex.split(program.command)[0]).name),
         executor=executor,
-        judge=None,
-        models=NoModels(),
-        last_words=None,
     )

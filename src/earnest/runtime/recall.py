@@ -36,11 +36,10 @@ CONTENTS_MAX: Final = 3
 HYPOTHESES_MAX: Final = 2
 STEP_FACTS: Final = 256
 """Facts that memory catches up on at a time."""
+FORGOTTEN_AT_ONCE: Final = 256
 
 Change: TypeAlias = Envelope | MemoryRevision | str
 """What a fact does to memory: a message, a revision, or the id of an entry that somebody had forgotten."""
-
-FORGOTTEN_AT_ONCE: Final = 256
 
 
 class MemoryRecall:

@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -36,61 +37,36 @@ VISITED_MAX: Final = 200_000
 DEPTH_MAX: Final = 32
 
 
+@dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Of one run. `user_home` None: nothing of the user's files is shown."""
+    """Of one run: what its roles are shown, and `engine.impossibility.Reality`.
 
-    def __init__(self, order: Order, workspace: Workspace, user_home: Path | None) -> None:
-        self._order = order
-        self._workspace = workspace
-        self._home = user_home
+    `user_home` None: nothing of the user's files is shown. A file or program is missing only if the request takes it as
+    given: what the work was to make may well be absent. `attended`: somebody is there to give leave.
+    """
+
+    order: Order
+    workspace: Workspace
+    user_home: Path | None
+    attended: bool = False
 
     async def look(self) -> Picture:
         """The picture as it is now."""
         return await asyncio.to_thread(self._look)
 
     def _look(self) -> Picture:
-        order = self._order
+        order = self.order
         given = [_given(name, path, is_edit=False) for name, path in order.inputs.items()]
-        given += [_given(name, self._workspace.folder / name, is_edit=True) for name in order.edits]
+        given += [_given(name, self.workspace.folder / name, is_edit=True) for name in order.edits]
         names = {name.partition("/")[0] for name in (*order.inputs, *order.edits)}
         return Picture(
-            home=escaped(str(self._home)) if self._home else "",
+            home=escaped(str(self.user_home)) if self.user_home else "",
             folder=escaped(str(order.folder)),
             network=order.grants.network,
             given=tuple(given),
-            workspace=listing(self._workspace.folder, passed_over=names),
+            workspace=listing(self.workspace.folder, passed_over=names),
             programs=programs_among(order.request.raw_input),
         )
-
-
-def programs_among(words: str) -> tuple[str, ...]:
-    """Which of the usual programs, and of those that the words name, a command of the sandbox would find."""
-    named = dict.fromkeys((*USUAL, *_WORD.findall(words)))
-    return tuple(name for name in named if has_program(name))[:PROGRAMS_MAX]
-
-
-def has_program(name: str) -> bool:
-    """Looks at the disk."""
-    return shutil.which(name, path=SEARCH_PATH) is not None
-
-
-def _given(name: str, path: Path, *, is_edit: bool) -> Given:
-    is_folder = path.is_dir()
-    entries = listing(path) if is_folder else ()
-    return Given(name=escaped(name), is_edit=is_edit, is_folder=is_folder, entries=entries)
-
-
-class Lookout:
-    """`engine.impossibility.Reality` for one run. Reads the disk, changes nothing.
-
-    A file or program counts only if the request takes it as given: what the work was to make may well be absent.
-    """
-
-    def __init__(self, order: Order, workspace: Workspace, user_home: Path | None, *, attended: bool) -> None:
-        self._order = order
-        self._workspace = workspace
-        self._home = user_home
-        self._attended = attended
 
     async def confirmed(self, claim: ImpossibilityClaim, needs: Sequence[str], criteria: Sequence[Criterion]) -> str:
         """See `Reality`."""
@@ -98,12 +74,12 @@ class Lookout:
         if claim.lack is Lack.CRITERIA:
             return excluding(criteria, claim.name)
         if claim.lack is Lack.NETWORK:
-            lacking = "network" in needs and not self._order.grants.network and not self._attended
+            lacking = "network" in needs and not self.order.grants.network and not self.attended
             return "it needs the network, which this run was not given (--allow-network)" if lacking else ""
         if claim.name not in needs:
             return ""
         if claim.lack is Lack.PROGRAM:
-            may_be_had = self._order.grants.network or await asyncio.to_thread(has_program, claim.name)
+            may_be_had = self.order.grants.network or await asyncio.to_thread(has_program, claim.name)
             return "" if may_be_had else f"the program {name} is not installed"
         absent = await asyncio.to_thread(self._is_nowhere, claim.name)
         return f"there is no {name}: looked for in the workspace, the inputs, the current folder and the home" * absent
@@ -123,13 +99,13 @@ class Lookout:
     def _is_nowhere(self, name: str) -> bool:
         """False if the name is found, anywhere, or if somewhere was too much to look through."""
         plain = name.replace("${HOME}", "~").replace("$HOME", "~")
-        home = self._home or Path.home()
+        home = self.user_home or Path.home()
         if plain == "~" or plain.startswith("~/"):
             return not os.path.lexists(home / plain[2:])
         if Path(plain).is_absolute():
             return not os.path.lexists(plain)
-        order = self._order
-        roots = [self._workspace.folder, *order.inputs.values(), *order.edits.values(), order.folder]
+        order = self.order
+        roots = [self.workspace.folder, *order.inputs.values(), *order.edits.values(), order.folder]
         wanted = plain.rstrip("/").rpartition("/")[2].casefold()
         named = {place.name.casefold() for place in (*order.inputs.values(), *order.edits.values())}
         named |= {given.casefold() for given in (*order.inputs, *order.edits)}
@@ -142,6 +118,23 @@ class Lookout:
             )
             and not budget.is_spent
         )
+
+
+def programs_among(words: str) -> tuple[str, ...]:
+    """Which of the usual programs, and of those that the words name, a command of the sandbox would find."""
+    named = dict.fromkeys((*USUAL, *_WORD.findall(words)))
+    return tuple(name for name in named if has_program(name))[:PROGRAMS_MAX]
+
+
+def has_program(name: str) -> bool:
+    """Looks at the disk."""
+    return shutil.which(name, path=SEARCH_PATH) is not None
+
+
+def _given(name: str, path: Path, *, is_edit: bool) -> Given:
+    is_folder = path.is_dir()
+    entries = listing(path) if is_folder else ()
+    return Given(name=escaped(name), is_edit=is_edit, is_folder=is_folder, entries=entries)
 
 
 class _Budget:

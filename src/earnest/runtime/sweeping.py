@@ -115,9 +115,8 @@ def fate_of(run: RunFiles, retention: Retention, now_ms: int) -> Fate:
         (run.is_applying, Fate.APPLYING),
         (run.has_edits and not run.is_applied, Fate.UNAPPLIED),
     )
-    for holds, fate in held:
-        if holds:
-            return fate
+    if (fate := next((fate for holds, fate in held if holds), None)) is not None:
+        return fate
     age_ms = now_ms - (run.last_ms or 0)
     if age_ms >= retention.runs_days * DAY_MS:
         return Fate.WHOLE

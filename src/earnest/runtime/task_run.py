@@ -35,17 +35,16 @@ from earnest.runtime.approvals import Agreements, Approvals, Clarifications, Per
 from earnest.runtime.edits.change import undo_store
 from earnest.runtime.edits.outside import Preimages
 from earnest.runtime.edits.taking import TAKEN, edit_bases, history_mounts, take_in_edits
-from earnest.runtime.hands import JournaledHands
+from earnest.runtime.hands import JournaledHands, Listener
 from earnest.runtime.judge import WorkspaceJudge
 from earnest.runtime.layers import laying
-from earnest.runtime.listening import Listener
 from earnest.runtime.minds import Minds, playbook_minds
 from earnest.runtime.order import Order, PlaybookOrder, RequestOrder, refuse_private
 from earnest.runtime.programs import program_minds
 from earnest.runtime.recall import MemoryRecall
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import RunBook, RunRemains
-from earnest.runtime.surroundings import Lookout, Surroundings
+from earnest.runtime.surroundings import Surroundings
 from earnest.runtime.task_log import TaskLog
 from earnest.runtime.telling import (
     Unfinished,
@@ -272,7 +271,7 @@ class TaskRuns:
             before=before,
             inputs=order.inputs,
         )
-        approvals = self._approvals(order, book, kept)
+        approvals, undo = self._approvals(order, book, kept), undo_store(services.home / RUNS_FOLDER, run_id)
         hands = JournaledHands(
             book=book,
             toolbox=services.toolbox,
@@ -284,11 +283,12 @@ class TaskRuns:
             approvals=approvals,
             clock=services.clock,
             home=services.user_home,
-            preimages=self._preimages(run_id),
+            preimages=Preimages(undo, run_id=run_id, home=services.user_home, ours=services.home),
             listener=self._listeners.get(run_id),
         )
         await hands.recover(kept.outcomes, kept.intents)
-        minds = await self._minds(left, book, hands, Surroundings(order, workspace, services.user_home))
+        around = Surroundings(order, workspace, services.user_home, attended=services.person is not None)
+        minds = await self._minds(left, book, hands, around)
         budget = order.request.budget
         run = EngineRun(
             post=Outbox(run_id=run_id, bus=services.bus, clock=services.clock, kept=book, pauses=pauses),
@@ -300,7 +300,7 @@ class TaskRuns:
             judge=self._judge(order, book, workspace, mounts, minds=minds, hands=hands),
             models=minds.models,
             agreeing=minds.agreeing,
-            reality=Lookout(order, workspace, services.user_home, attended=services.person is not None),
+            reality=around,
             last_words=minds.last_words,
             tuning=services.tuning,
             constants=replace(services.constants, time_budget_ms=budget.time_ms, max_replans=order.replans),
@@ -377,11 +377,6 @@ class TaskRuns:
             look=around.look,
             executor=executor,
         )
-
-    def _preimages(self, run_id: str) -> Preimages:
-        services = self._services
-        store = undo_store(services.home / RUNS_FOLDER, run_id)
-        return Preimages(store, run_id=run_id, home=services.user_home, ours=services.home)
 
     def _folder(self, run_id: str) -> Path:
         return self._services.home / RUNS_FOLDER / run_id

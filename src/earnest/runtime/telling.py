@@ -9,16 +9,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 from earnest.effects.ground.durable import put_file
 from earnest.effects.ground.locks import FileLock
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, RESUMED, STARTED
 from earnest.engine.messages import FinalResult
 from earnest.engine.post import Pause
-from earnest.foundation.canonical import JsonObject, canonical_bytes
+from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.foundation.shapes import from_json
 from earnest.runtime.order import Order, order_from_json
@@ -113,8 +112,7 @@ def untold(reader: BooksReader, run_id: str, runs_folder: Path) -> Untold | None
     for end in reader.facts(kind=FINISHED, subject=run_id):
         if marker_of(runs_folder / run_id).exists():
             said = tuple(envelope.payload for envelope in read_kept(reader, run_id).messages.values())
-            result = decode(FinalResult.__name__, cast("JsonObject", end.body["result"]))
-            return Untold(result=cast("FinalResult", result), said=said)
+            return Untold(result=from_json(FinalResult, end.body["result"], f"the end of {run_id}"), said=said)
     return None
 
 

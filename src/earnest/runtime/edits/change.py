@@ -6,7 +6,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.hands.edits.step import EditStep, links_in, steps_of
 from earnest.effects.hands.edits.taking import EDIT_LIMITS
@@ -14,12 +13,12 @@ from earnest.effects.hands.edits.text_diff import LineCount, changed_lines, unif
 from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.since import Since, changes_since
 from earnest.effects.hands.workspace.tree import EntryKind
-from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import FinalResult
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.errors import Refused
+from earnest.foundation.shapes import from_json
 from earnest.runtime.edits.taking import BASE, TAKEN, history_mounts, left_out_of
 from earnest.runtime.order import order_from_json
 
@@ -137,7 +136,7 @@ def read_change(reader: BooksReader, run_id: str, runs: Path) -> RunChange:
             case kind if kind == TAKEN:
                 left_out = left_out_of(fact.body)
             case _:
-                result = _result_of(fact)
+                result = from_json(FinalResult, fact.body["result"], f"the end of {run_id}")
     if edits is None:
         raise Refused("run_unknown", f"there is no run {run_id}")
     if not edits:
@@ -192,15 +191,6 @@ def _edits(edits: Mapping[str, Path], folder: Path) -> tuple[EditChange, ...]:
         EditChange(name=name, path=path, steps=steps_of(name, since.before.entries, since.changes), since=since)
         for name, path in edits.items()
     )
-
-
-def _result_of(fact: StoredFact) -> FinalResult:
-    body = fact.body["result"]
-    assert isinstance(body, Mapping)
-    result = decode(FinalResult.__name__, body)
-    if not isinstance(result, FinalResult):
-        raise Broken(f"the end of {fact.subject} cannot be read")
-    return result
 
 
 def _is_file(entry: PathEntry | None) -> bool:

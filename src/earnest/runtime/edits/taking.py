@@ -2,10 +2,10 @@
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from earnest.effects.hands.edits.taking import EDIT_LIMITS, GIT, Taken, take_in
 from earnest.effects.hands.sandbox.api import Mount
@@ -97,12 +97,8 @@ def _bases(edits: Iterable[str], entries: Mapping[str, PathEntry], place: Callab
 
 def left_out_of(body: JsonObject) -> tuple[str, ...]:
     """What `edit.taken` says that edits were copied without, each with the reason."""
-    return tuple(
-        f"{edit['name']}/{what}"
-        for edit in _listed(body, "edits")
-        if isinstance(edit, Mapping)
-        for what in _listed(edit, "left_out")
-    )
+    edits: Any = body["edits"]
+    return tuple(f"{edit['name']}/{what}" for edit in edits for what in edit["left_out"])
 
 
 def _take(name: str, path: Path, workspace: Workspace, run_folder: Path) -> Taken:
@@ -134,9 +130,3 @@ def _remove(path: Path) -> None:
 
 def _history(run_folder: Path, name: str) -> Path:
     return run_folder / "histories" / name
-
-
-def _listed(body: JsonObject, name: str) -> Sequence[JsonValue]:
-    values = body[name]
-    assert isinstance(values, list | tuple)
-    return values

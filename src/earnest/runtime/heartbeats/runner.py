@@ -261,12 +261,12 @@ class HeartbeatRunner:
 
     async def _hand_in(self) -> _Found:
         """Hand in the turn that is under way, or go on with that."""
-        handed_in = await self._handing_in.hand_in()
-        if handed_in.heartbeat is None:
-            outcome = CycleOutcome.SKIPPED if handed_in.skip else CycleOutcome.UNJUDGED
-            return _Found(outcome=outcome, reason=handed_in.skip)
-        pace = _pace_after(handed_in.heartbeat, self._every_ms)
-        return _Found(outcome=CycleOutcome.JUDGED, heartbeat=handed_in.heartbeat, pace=pace)
+        found = await self._handing_in.hand_in()
+        if found is None:
+            return _Found(outcome=CycleOutcome.UNJUDGED)
+        if isinstance(found, str):
+            return _Found(outcome=CycleOutcome.SKIPPED, reason=found)
+        return _Found(outcome=CycleOutcome.JUDGED, heartbeat=found, pace=_pace_after(found, self._every_ms))
 
     def _after_answer(self, found: _Found) -> CycleReport:
         now_ms, before = self._clock.now_ms(), self._state.pace

@@ -56,6 +56,12 @@ class Judged:
         job = JOBS.find(reader, claim.job_id)
         return cls(job=job, poster=ACCOUNTS.find(reader, job.creator), submission=submission)
 
+    async def tried(self, market: Market, criteria: Sequence[Criterion]) -> Verdict:
+        """What the verifier says of the stored copy. Raises `Broken` and `Unavailable` where it cannot be laid out."""
+        promise = Promise(title=self.job.title, text=self.job.text, origin=self.submission.claim_id)
+        lays = partial(lay_out_all, market, self.job, self.submission)
+        return await market.verifier_of(self.poster).verify(criteria, lays, promise=promise)
+
     @property
     def verdict(self) -> Mapping[str, Any]:
         """The one that it has. Raises `ValueError` where it has none yet."""
@@ -94,8 +100,7 @@ def give_verdict(entry: StoryContext, terms: Terms, judged: Submission, verdict:
     is_newest = claim.state is ClaimState.SUBMITTED and claim.evidence_root == submission.root and not claim.verdict
     if submission.verdict or not is_newest:
         return {}
-    text, verdict_id = canonical_text(verdict), entry.new_id("ver")
-    given = replace(submission, verdict=text, verdict_id=verdict_id, judged_at_ms=entry.now_ms)
+    given = _with_verdict(entry, submission, verdict)
     SUBMISSIONS.change(entry.transaction, entry.now_ms, submission, given)
     failed = [one["id"] for one in verdict["criteria"] if one["verdict"] == Answer.NOT_VERIFIED]
     by_poster = bool(verdict.get(BY_POSTER))
@@ -129,15 +134,13 @@ async def _verdict(market: Market, what: Judged) -> Mapping[str, Any]:
     job, criteria = what.job, machine_criteria(what.job)
     if not criteria:
         return _unclear(_NOBODY)
-    verifier = market.verifier_of(what.poster)
     try:
         await asyncio.to_thread(need_owned, market, job.creator, _files_of(job))
-        need_probes(criteria, verifier.probe_names)
+        need_probes(criteria, market.verifier_of(what.poster).probe_names)
     except Refused as refused:
         return {**_unclear(f"the poster's fault: {refused}"), BY_POSTER: True}
-    promise = Promise(title=job.title, text=job.text, origin=what.submission.claim_id)
     try:
-        verdict = await verifier.verify(criteria, partial(lay_out_all, market, job, what.submission), promise=promise)
+        verdict = await what.tried(market, criteria)
     except (Broken, Unavailable) as error:
         return _unclear(f"it cannot be laid out: {error}")
     return _for_people(criteria, verdict, waits=len(criteria) < len(_criteria(job.criteria)))
@@ -190,3 +193,8 @@ def _lay_out_work(market: Market, submission: Submission, folder: Path) -> Path:
         if item["path"] == WHOLE:
             return path
     return folder
+
+
+def _with_verdict(entry: StoryContext, submission: Submission, verdict: Mapping[str, Any]) -> Submission:
+    text = canonical_text(verdict)
+    return replace(submission, verdict=text, verdict_id=entry.new_id("ver"), judged_at_ms=entry.now_ms)

@@ -34,7 +34,6 @@ from earnest.runtime.market.registering import open_account
 SETUP: Final = "setup"
 SESSION: Final = "session"
 """What a login's secret is called in an answer; a surface makes a cookie of it."""
-
 OWNER: Final = "owner"
 AGENTS_MAX: Final = 50
 
@@ -59,15 +58,7 @@ def set_up(entry: StoryContext, hashing: KeyedHash, *, link: str, handle: str, m
     shown: Members = {}
     opened_by: Key | None = None
     if operator is None:
-        operator = Account(
-            id=entry.new_id("act"),
-            handle=handle,
-            kind=AccountKind.OPERATOR,
-            status=AccountStatus.IDENTITY_VERIFIED,
-            created_at_ms=entry.now_ms,
-            mail=mail,
-        )
-        open_account(entry, operator)
+        operator = open_account(entry, handle, AccountKind.OPERATOR, AccountStatus.IDENTITY_VERIFIED, mail=mail)
         opened_by = give_key(entry, hashing, operator, Scope.OPERATOR)
         shown = key_json(opened_by)
     use_link_up(entry, digest, SETUP, operator, expires_at_ms)
@@ -185,15 +176,8 @@ def issue_key(entry: StoryContext, hashing: KeyedHash, *, scope: Scope, handle: 
     need_key(entry)
     account = entry.me.account
     if scope is Scope.AUDITOR:
-        account = Account(
-            id=entry.new_id("act"),
-            handle=handle,
-            kind=AccountKind.AUDITOR,
-            status=AccountStatus.IDENTITY_VERIFIED,
-            created_at_ms=entry.now_ms,
-            operator_id=entry.me.id,
-        )
-        open_account(entry, account)
+        kind, status = AccountKind.AUDITOR, AccountStatus.IDENTITY_VERIFIED
+        account = open_account(entry, handle, kind, status, operator_id=entry.me.id)
     elif scope is not Scope.OPERATOR:
         raise Refused("scope_forbidden", "an operator gives keys of scope op and aud")
     return {**key_json(give_key(entry, hashing, account, scope, label=label)), "key": None, "account_id": account.id}

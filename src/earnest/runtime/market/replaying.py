@@ -4,7 +4,6 @@ Nothing is recorded and nothing follows from it. What rests on a model, a person
 """
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from earnest.client.payloads_runs import Replay
@@ -13,9 +12,9 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.identity.caller import Caller
 from earnest.market.service import CLAIMS, SUBMISSIONS
-from earnest.runtime.market.judging import Judged, lay_out_all, machine_criteria
+from earnest.runtime.market.judging import Judged, machine_criteria
 from earnest.runtime.market.market import Market
-from earnest.verification.plugin import Promise, is_reproducible
+from earnest.verification.plugin import is_reproducible
 from earnest.verification.replay import Comparison, compared
 from earnest.verification.verdict import Answer, Cause, CriterionVerdict, Verdict
 
@@ -44,16 +43,13 @@ async def judged_again(market: Market, found: Judged) -> tuple[Verdict, list[Com
 
     Raises `Refused`: `evidence_gone`, `verifier_unavailable`.
     """
-    job, submission, kept = found.job, found.submission, found.verdict
+    kept = found.verdict
     answers = {one["id"]: one for one in kept["criteria"]}
-    criteria = [one for one in machine_criteria(job) if one.id in answers]
+    criteria = [one for one in machine_criteria(found.job) if one.id in answers]
     checks = [market.registry.check(one.check.kind) if one.check else None for one in criteria]
     tried = [one for one, check in zip(criteria, checks, strict=True) if check and is_reproducible(check)]
-    promise = Promise(title=job.title, text=job.text, origin=submission.claim_id)
     try:
-        verdict = await market.verifier_of(found.poster).verify(
-            tried, partial(lay_out_all, market, job, submission), promise=promise
-        )
+        verdict = await found.tried(market, tried)
     except Broken as error:
         raise Refused("evidence_gone", f"what was judged can no longer be laid out: {error}") from error
     except Unavailable as error:

@@ -12,7 +12,7 @@ from earnest.contracts.spec import Acceptance
 from earnest.effects.ground.clock import SystemClock, VirtualClock
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject
-from earnest.identity.account import Account, AccountKind, AccountStatus
+from earnest.identity.account import AccountKind, AccountStatus
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import accounts
@@ -28,10 +28,11 @@ from earnest.runtime.market.clocks import TIMETABLE
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
+from earnest.runtime.market.registering import open_account
 from earnest.runtime.recompute import recompute
 from earnest.runtime.simulation.invariants import broken
 from earnest.runtime.simulation.offers import RIGHT, offer_of
-from earnest.runtime.simulation.town import BUYERS, SELLERS, Buying, Living, SimulatedOperator, Town, Working
+from earnest.runtime.simulation.town import BUYERS, SELLERS, Buying, SimulatedOperator, Town, Working
 from earnest.runtime.timers import Timers
 
 STEP_S: Final = 12 * HOUR_S
@@ -128,7 +129,7 @@ async def simulate(
     await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
     operator, buyers, sellers = await _people(town, plan.agents)
     farmers = await _farmers(town, operator.caller.id)
-    people: tuple[Living, ...] = (*sellers, *buyers, operator, *farmers)
+    people: tuple[Working | Buying | SimulatedOperator | Farming, ...] = (*sellers, *buyers, operator, *farmers)
     posted, steps = 0, plan.days * DAY_S // STEP_S
     for step in range(steps):
         await clock.advance_ms(STEP_S * 1_000)
@@ -217,16 +218,7 @@ async def _somebody(
     mail = mail or handle
 
     def arrive(entry: StoryContext) -> JsonObject:
-        account = Account(
-            id=entry.new_id("act"),
-            handle=handle,
-            kind=kind,
-            status=status,
-            created_at_ms=entry.now_ms,
-            operator_id=owner,
-            mail=f"{mail}@example.org",
-        )
-        ACCOUNTS.open(entry.transaction, entry.now_ms, account, touching=(account.id,))
+        account = open_account(entry, handle, kind, status, operator_id=owner, mail=f"{mail}@example.org")
         for currency in ("USD", "AID"):
             source, home = accounts.external(currency), accounts.available(account.id, currency)
             start = f"{account.id}/start/{currency}"

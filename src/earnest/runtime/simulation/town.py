@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 from earnest.effects.ground.clock import Chance
 from earnest.effects.ground.storage.reader import BooksReader
@@ -111,7 +111,7 @@ class Town:
         Raises `AssertionError` where a request that was sent again had another answer.
         """
         key = self.chance.new_id(self.market.desk.now_ms())
-        keyed = keyed_by(caller.id if caller else "", word, key, word)
+        keyed = keyed_by(caller.id, word, key, word)
         again = self.chosen(SENT_AGAIN_MAX) + 1 if self.happens(retries) else 0
         try:
             answers = [
@@ -128,14 +128,6 @@ class Town:
             return None
         self.happened[word] += 1
         return answers[0].body
-
-
-class Living(Protocol):
-    """Somebody who takes part."""
-
-    async def live(self, town: Town) -> None:
-        """Look at what is theirs, and act."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,15 +208,14 @@ class Buying:
     caller: Caller
     character: Buyer
 
-    async def post(self, town: Town, offer: Offer) -> bool:
-        """Post a job; False where the rules said no."""
-        answer = await town.do(
+    async def post(self, town: Town, offer: Offer) -> None:
+        """Post a job."""
+        await town.do(
             "post",
             self.caller,
             prepare=lambda: posting.prepare_posting(town.market, self.caller, offer),
             retries=self.character.retries,
         )
-        return answer is not None
 
     async def live(self, town: Town) -> None:
         """Judge what was handed in, end what is overdue, review what has ended; now and then take a job back."""

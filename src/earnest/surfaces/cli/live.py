@@ -22,7 +22,7 @@ from earnest.surfaces.cli.spoken import OutputLines, SpokenLines
 from earnest.surfaces.cli.typing_along import TypedLine
 
 if TYPE_CHECKING:
-    from earnest.runtime.listening import Listener
+    from earnest.runtime.hands import Listener
 
 QUEUE_MAX: Final = 10_000
 REFRESH_MS: Final = 100

@@ -12,7 +12,7 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.identity.account import AccountKind
 from earnest.identity.caller import Scope
-from earnest.runtime.accountability import deciding, pinning
+from earnest.runtime.accountability import deciding
 from earnest.surfaces.web.calls import MyCall
 from earnest.surfaces.web.cursors import Cursor, Limit, after, page
 from earnest.surfaces.web.heartbeats import Contract, TaskId
@@ -121,7 +121,7 @@ async def put_agreement(handle: str, sent: SetAgreement, call: MyCall) -> Respon
     """Accept a contract, and say when and how often it holds."""
     call.me.need(Scope.OPERATOR)
     return await call.perform(
-        lambda entry: pinning.agree(
+        lambda entry: deciding.agree(
             entry, find_agent(entry.transaction, handle).id, sent.contract, sent.accept, sent.settings()
         )
     )
@@ -132,7 +132,7 @@ async def post_reset(handle: str, sent: ResetTask, call: MyCall) -> Response:
     """Give a task all its attempts back."""
     call.me.need(Scope.OPERATOR)
     return await call.perform(
-        lambda entry: pinning.begin_anew(entry, find_agent(entry.transaction, handle).id, sent.task)
+        lambda entry: deciding.begin_anew(entry, find_agent(entry.transaction, handle).id, sent.task)
     )
 
 

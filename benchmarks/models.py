@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,7 +37,7 @@ from earnest.engine.post import Outbox
 from earnest.engine.run import EngineRun
 from earnest.engine.spending import Price
 from earnest.foundation.canonical import JsonObject
-from earnest.runtime.model_calls import JournaledModels, PricedModel
+from earnest.runtime.model_calls import JournaledModels, PricedModel, Purse, charged_in
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import RunBook, RunRemains
 from earnest.runtime.task_log import TaskLog
@@ -92,13 +92,12 @@ async def earnest(url: str) -> AsyncIterator[Side]:
             models=dict.fromkeys(
                 Role, PricedModel(model=model, price=Price(prompt_micro_per_mtok=1, completion_micro_per_mtok=1))
             ),
-            budget=Budget(time_ms=10**9, tokens=10**12, model_calls=10**9, cost_micro=10**12),
-            outcomes={},
+            purse=Purse(Budget(time_ms=10**9, tokens=10**12, model_calls=10**9, cost_micro=10**12), charged_in({})),
             clock=CLOCK,
             log=TaskLog(folder, Redaction([]), CLOCK),
         )
         post = Outbox(run_id="run", bus=bus, clock=CLOCK, kept=book)
-        run = cast("EngineRun", SimpleNamespace(post=post, models=models, effects_in_flight=0))
+        run = cast("EngineRun", SimpleNamespace(post=post, models=models, effect=nullcontext))
         cause = Envelope(id="run/0", run_id="run", sender="user", causation_id=None, at_ms=0, payload=PLAIN)
         question = Question(prompt="benchmark@1", messages=MESSAGES, form=FITTING, schema=FITTING)
 

@@ -35,8 +35,7 @@ from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import EarnestError
 from earnest.runtime.forgetting import forget
-from earnest.runtime.retention import Retention
-from earnest.runtime.sweeping import Sweep
+from earnest.runtime.sweeping import Retention, Sweep
 from earnest.runtime.verdict_book import VerdictBook
 
 EVENTS = {f"os.{name}" for name in ("rename", "remove", "mkdir", "rmdir", "chmod", "utime", "link", "symlink")}

@@ -24,8 +24,8 @@ from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.foundation.errors import EarnestError
 from earnest.memory.service import Memory, OpenReader, open_memory, open_memory_reader
-from earnest.runtime.books import TABLES
 from earnest.runtime.recall import catch_up, changes_in
+from earnest.runtime.recompute import TABLES
 from earnest.testing.served import PROGRAM, served
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

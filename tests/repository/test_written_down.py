@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from earnest.runtime.books import BOOKS
+from earnest.runtime.recompute import BOOKS
 
 from .source import DOCS, ROOT, argument, calls, expect_none, first_cells, modules, page, project, shown, words
 

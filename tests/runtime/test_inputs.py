@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from earnest.foundation.errors import Refused
-from earnest.runtime.inputs import refuse_private
+from earnest.runtime.order import refuse_private
 
 
 @pytest.mark.parametrize("shown", ["", ".ssh", ".ssh/keys", "data", "data/runs"])

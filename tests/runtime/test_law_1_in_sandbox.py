@@ -241,14 +241,14 @@ async def test_a_link_swapped_in_at_the_last_moment_is_not_followed(house: House
             return True
 
     life = await house.begin(Swapping(True))
-    perform = life.hands._toolbox.perform
+    perform = life.hands.toolbox.perform
 
     async def swapped(call: ToolCall, place: object) -> ToolRecord:
         shutil.rmtree(door)
         door.symlink_to(house.beside)
         return await perform(call, place)  # type: ignore[arg-type]
 
-    life.hands._toolbox.perform = swapped  # type: ignore[method-assign]
+    life.hands.toolbox.perform = swapped  # type: ignore[method-assign]
     record = await life.call("r1/one/a1/c1", shell(f"rm -rf {door}/*", writes=[door]))
     assert record.failure is not None
     assert record.failure.code == "sandbox_refused"

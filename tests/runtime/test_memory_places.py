@@ -20,8 +20,7 @@ from earnest.engine.messages import Role
 from earnest.foundation.errors import Refused
 from earnest.memory.megram import Tag
 from earnest.memory.service import Memory, open_memory, open_memory_reader
-from earnest.runtime.memory_books import memory_faults, rebuild_memory
-from earnest.runtime.recall import MemoryRecall, catch_up, changes_in
+from earnest.runtime.recall import MemoryRecall, catch_up, changes_in, memory_faults, rebuild_memory
 
 TAG = Tag(space="tool:shell", entity="path:a")
 
@@ -83,7 +82,7 @@ async def test_a_rebuild_that_is_cut_short_leaves_what_was_there(
         raise Refused("memory_format", "cut short")
 
     with monkeypatch.context() as cut:
-        cut.setattr("earnest.runtime.memory_books.catch_up", full)
+        cut.setattr("earnest.runtime.recall.catch_up", full)
         with pytest.raises(Refused, match="cut short"):
             await rebuild_memory(place, books)
     assert await memory_faults(place, books, 100) == ()

@@ -30,7 +30,7 @@ from earnest.engine.ports import BudgetSpent, ModelReply, Question
 from earnest.engine.spending import ANSWER_TOKENS_MAX, Price
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Unavailable
-from earnest.runtime.model_calls import Ear, JournaledModels, PricedModel
+from earnest.runtime.model_calls import Ear, JournaledModels, PricedModel, Purse, charged_in
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import RunBook, read_kept
 from earnest.runtime.task_log import TaskLog
@@ -131,8 +131,7 @@ async def begin(
     models = JournaledModels(
         book=book,
         models=dict.fromkeys(Role, PricedModel(model=model, price=price)),
-        budget=budget,
-        outcomes=kept.outcomes,
+        purse=Purse(budget, charged_in(kept.outcomes)),
         clock=clock,
         log=TaskLog(folder, Redaction(["very secret key"]), clock),
         ear=ear,

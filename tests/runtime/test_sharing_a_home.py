@@ -22,8 +22,7 @@ from earnest.journal.heads import SEALED
 from earnest.journal.service import LOOK_MS, Sealer
 from earnest.runtime.edits import applying
 from earnest.runtime.order import Grants, Order
-from earnest.runtime.run_lock import LOCK_FILE
-from earnest.runtime.telling import note_told
+from earnest.runtime.telling import LOCK_FILE, note_told
 
 PLAYBOOK = """
 format: earnest-playbook-v1

@@ -18,8 +18,7 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.facts import Fact
 from earnest.foundation.instants import DAY_MS
-from earnest.runtime.retention import Fate, Retention, RunFiles, fate_of
-from earnest.runtime.sweeping import Sweep
+from earnest.runtime.sweeping import Fate, Retention, RunFiles, Sweep, fate_of
 from earnest.runtime.verdict_book import VerdictBook
 
 CLOCK = VirtualClock()

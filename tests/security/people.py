@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx2
 
+from earnest.runtime.market.clocks import TIMETABLE
 from earnest.runtime.market.judging import Judging
-from earnest.runtime.market.timetable import TIMETABLE
 from earnest.runtime.timers import Timers
 from surfaces.web.conftest import URL, Site
 from surfaces.web.jobs import RIGHT, fund, job_body

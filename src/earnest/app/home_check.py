@@ -31,7 +31,7 @@ from earnest.effects.outside.artifacts.shelf import checked
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.text import listed
 from earnest.journal.verify import JournalReport
-from earnest.runtime.memory_books import memory_faults, rebuild_memory
+from earnest.runtime.recall import memory_faults, rebuild_memory
 from earnest.runtime.recompute import recompute
 
 Check: TypeAlias = Callable[[Path, Books], Awaitable[tuple[str, ...]]]

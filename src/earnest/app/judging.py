@@ -19,8 +19,16 @@ from earnest.effects.hands.sandbox.api import Mount, Sandbox
 from earnest.effects.hands.sandbox.equipped import Equipment
 from earnest.effects.hands.scratch import scratch
 from earnest.foundation.canonical import JsonObject
-from earnest.runtime.judging import Keeping, RecordedVerdict, Replayed, judged, linted, replayed
-from earnest.runtime.submission import SubmittedWork, read_spec
+from earnest.runtime.judging import (
+    Keeping,
+    RecordedVerdict,
+    Replayed,
+    SubmittedWork,
+    judged,
+    linted,
+    read_spec,
+    replayed,
+)
 from earnest.verification.lint import Complaint
 from earnest.verification.plugin import Reviews
 from earnest.verification.registry import Registry

@@ -41,8 +41,7 @@ from earnest.journal.heads import Witness
 from earnest.journal.service import Sealer
 from earnest.memory.dreamer import Dreamer
 from earnest.memory.service import Memory, open_memory
-from earnest.runtime.approvals import Person
-from earnest.runtime.clarifications import Promisee
+from earnest.runtime.approvals import Person, Promisee
 from earnest.runtime.dreaming import Dreaming
 from earnest.runtime.edits.applying import Edits
 from earnest.runtime.recall import MemoryRecall, catching_up, changes_in

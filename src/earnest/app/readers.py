@@ -21,7 +21,7 @@ from earnest.memory.megram import Level
 from earnest.memory.service import MemoryReader, open_memory_reader
 from earnest.memory.thinking import proposal
 from earnest.runtime.order import Grants, Order, read_order
-from earnest.runtime.task_log_reading import Judgement, LoggedExchange, read_task_log
+from earnest.runtime.task_log import Judgement, LoggedExchange, read_task_log
 
 if TYPE_CHECKING:
     from earnest.runtime.edits.change import RunChange

@@ -17,11 +17,11 @@ from earnest.foundation.errors import Unavailable
 from earnest.ledger.payout import MANUAL, STRIPE
 from earnest.runtime.accountability.judging import HeartbeatJudging
 from earnest.runtime.market.artifacts import collect_artifacts
+from earnest.runtime.market.clocks import TIMETABLE
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.letters import Letters
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.payouts import tend_payouts
-from earnest.runtime.market.timetable import TIMETABLE
 from earnest.runtime.timers import Timers
 
 TIMERS: Final = "timers"

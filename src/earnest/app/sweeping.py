@@ -15,9 +15,15 @@ from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.outside.artifacts.store import MEBIBYTE
 from earnest.foundation.instants import DAY_MS
 from earnest.market.claims.artifact import Artifact
-from earnest.runtime.old_artifacts import AT_ONCE, UnusedArtifacts, end_artifacts, unused_artifacts
-from earnest.runtime.retention import Retention
-from earnest.runtime.sweeping import Sweep, Swept
+from earnest.runtime.sweeping import (
+    ARTIFACTS_AT_ONCE,
+    Retention,
+    Sweep,
+    Swept,
+    UnusedArtifacts,
+    end_artifacts,
+    unused_artifacts,
+)
 from earnest.runtime.verdict_book import VerdictBook
 
 
@@ -58,8 +64,8 @@ def _end(settings: Settings, unused: UnusedArtifacts, clock: Clock) -> list[Arti
     ended: list[Artifact] = []
     if unused.artifacts:
         with contextlib.closing(Database.open(settings.books, clock)) as database:
-            for first in range(0, len(unused.artifacts), AT_ONCE):
-                some = unused.artifacts[first : first + AT_ONCE]
+            for first in range(0, len(unused.artifacts), ARTIFACTS_AT_ONCE):
+                some = unused.artifacts[first : first + ARTIFACTS_AT_ONCE]
                 now_ms = clock.now_ms()
                 ended += database.write_sync(partial(end_artifacts, artifacts=some, seq=unused.seq, at_ms=now_ms))
     return ended

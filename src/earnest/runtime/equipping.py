@@ -76,21 +76,14 @@ def _existing(wanted: EnvironmentSpec, place: Path) -> Equipment:
         home = Path(configuration["venv"]["home"])
     except (OSError, KeyError, Error, UnicodeDecodeError):
         raise Faulty([wanted.fault("venv", f"{place} is no virtual environment: it has no pyvenv.cfg")]) from None
-    packages = place / site_packages()
+    packages, fault = place / site_packages(), ""
     if not packages.is_dir():
         python = f"{sys.version_info.major}.{sys.version_info.minor}"
-        raise Faulty(
-            [wanted.fault("venv", f"{place} is of another Python than {python}, which runs inside: make anew")]
-        )
-    if not any(home.resolve().is_relative_to(shown) for shown in read_host().shown):
-        raise Faulty(
-            [
-                wanted.fault(
-                    "venv",
-                    f"its Python lies in {home}, which no sandbox shows: make it with {sys.base_prefix}/bin/python3",
-                )
-            ]
-        )
+        fault = f"{place} is of another Python than {python}, which runs inside: make anew"
+    elif not any(home.resolve().is_relative_to(shown) for shown in read_host().shown):
+        fault = f"its Python lies in {home}, which no sandbox shows: make it with {sys.base_prefix}/bin/python3"
+    if fault:
+        raise Faulty([wanted.fault("venv", fault)])
     names = sorted(f"{one.metadata['Name']}=={one.version}" for one in distributions(path=[str(packages)]))
     digest = sha256("\n".join(names).encode()).hexdigest()[:DIGITS]
     return Equipment(name=f"environment {place} sha256:{digest}", folder=place)

@@ -90,17 +90,7 @@ AT_WORK: Final[Mapping[str, tuple[Book[Any], str]]] = {
 """What others still need the account's words for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForgottenAccount:
-    """What went: rows and facts that lost texts, and artifacts that the account had brought."""
-
-    account_id: str
-    rows: int
-    facts: int
-    artifacts: int
-
-
-def forget(transaction: Transaction, name: str, at_ms: int) -> ForgottenAccount:
+def forget(transaction: Transaction, name: str, at_ms: int) -> AccountForgotten:
     """Remove what is personal of the account with this id or handle. It stays suspended, and its keys end.
 
     Raises `Refused`: `not_found`, `account_state` for one that is no agent's, or is still needed.
@@ -123,7 +113,7 @@ def forget(transaction: Transaction, name: str, at_ms: int) -> ForgottenAccount:
             personal.book.update(transaction, key, after)
             bodies |= _without(transaction, personal.book, key, after, bodies)
     redact(transaction, bodies, subject=account.id, at_ms=at_ms)
-    return ForgottenAccount(account_id=account.id, rows=rows, facts=len(bodies), artifacts=len(artifacts))
+    return {"account_id": account.id, "rows": rows, "facts": len(bodies), "artifacts": len(artifacts)}
 
 
 def forget_me(entry: StoryContext, *, confirm: str) -> AccountForgotten:
@@ -146,8 +136,7 @@ def forget_account(entry: StoryContext, *, account_id: str, confirm: str) -> Acc
 def _confirmed(entry: StoryContext, account: Account, confirm: str) -> AccountForgotten:
     if confirm != account.handle:
         raise Refused("validation", "confirm must be the handle of the account")
-    done = forget(entry.transaction, account.id, entry.now_ms)
-    return {"account_id": done.account_id, "rows": done.rows, "facts": done.facts, "artifacts": done.artifacts}
+    return forget(entry.transaction, account.id, entry.now_ms)
 
 
 def handle_after(account_id: str) -> str:

@@ -1,14 +1,15 @@
 """Tools with a journal: each call is an intent, an effect in a stage of its own, an outcome, and only then a change."""
 
+import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from earnest.effects.ground.clock import Clock
-from earnest.effects.hands.sandbox.api import HearOutput, Mount, Sandbox
+from earnest.effects.hands.sandbox.api import Mount, Sandbox
 from earnest.effects.hands.tools.api import Leave, ToolPlace
 from earnest.effects.hands.tools.arguments import with_home
 from earnest.effects.hands.tools.failures import NEEDS_CONFIRMATION, ToolFailure
@@ -28,69 +29,71 @@ from earnest.runtime.approvals import QUESTION_MS, Approvals
 from earnest.runtime.completion import to_the_end
 from earnest.runtime.edits.outside import OUTSIDE, Preimages
 from earnest.runtime.layers import OverLayers
-from earnest.runtime.listening import Listener
 from earnest.runtime.order import Grants
 from earnest.runtime.programs import ProgramOrder
 from earnest.runtime.run_book import RunBook
 from earnest.runtime.unknown_effects import EffectDecision
+
+if TYPE_CHECKING:
+    from earnest.engine.model_messages import ModelTurn
 
 CONFIRMED: Final = "/confirmed"
 MEASUREMENT_MS: Final = 20_000
 """How long a command of a judge may take."""
 
 
+class Listener(Protocol):
+    """Hears a run while it works. Nothing here may raise or take long: what is heard is shown, and forgotten."""
+
+    def said(self, turn: "ModelTurn", piece: str | None, /) -> None:
+        """The next piece of what a model says; None: what it said counts no more (`effects.outside.llm.api.Hear`)."""
+        ...
+
+    def put_out(self, key: str, stream: int, piece: bytes, left_out: int, /) -> None:
+        """The newest of what the call of that key puts out on 1 or 2, and how many bytes before it are left out."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
 class JournaledHands:
     """`engine.ports.Hands` over a toolbox, a workspace and the run's book."""
 
-    def __init__(
-        self,
-        *,
-        book: RunBook,
-        toolbox: Toolbox,
-        workspace: Workspace,
-        sandbox: Sandbox,
-        inputs: tuple[Mount, ...],
-        grants: Grants,
-        program: ProgramOrder | None = None,
-        approvals: Approvals,
-        clock: Clock,
-        home: Path | None = None,
-        preimages: Preimages | None = None,
-        listener: Listener | None = None,
-    ) -> None:
-        self._book = book
-        self._toolbox = toolbox
-        self._workspace = workspace
-        self._sandbox = sandbox
-        self._inputs = inputs
-        self._grants = grants
-        self._program = program
-        self._approvals = approvals
-        self._home = home.resolve() if home else None
-        self._clock = clock
-        self._preimages = preimages
-        self._listener = listener
-        self._changed: dict[str, set[str]] = {}
+    book: RunBook
+    toolbox: Toolbox
+    workspace: Workspace
+    sandbox: Sandbox
+    inputs: tuple[Mount, ...]
+    grants: Grants
+    program: ProgramOrder | None = None
+    approvals: Approvals
+    clock: Clock
+    home: Path | None = None
+    preimages: Preimages | None = None
+    listener: Listener | None = None
+    _changed: dict[str, set[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.home = self.home.resolve() if self.home else None
 
     def faults(self, call: ToolCall) -> Sequence[str]:
         """See `Hands`."""
-        return self._toolbox.call_faults(call)
+        return self.toolbox.call_faults(call)
 
     def tool_ids(self, call: ToolCall) -> frozenset[str]:
         """See `Hands`."""
-        return self._toolbox.tool_ids(call)
+        return self.toolbox.tool_ids(call)
 
     def refused(self, call: ToolCall, failure: ToolFailure) -> ToolRecord:
         """See `Hands`."""
-        return self._toolbox.record(call, RawResult(failure=failure), started_at_ms=self._clock.now_ms())
+        return self.toolbox.record(call, RawResult(failure=failure), started_at_ms=self.clock.now_ms())
 
     def digest(self, call: ToolCall) -> str:
         """See `Hands`."""
-        return self._toolbox.digest(call)
+        return self.toolbox.digest(call)
 
     def target(self, call: ToolCall) -> str:
         """See `Hands`."""
-        return self._toolbox.target(call)
+        return self.toolbox.target(call)
 
     async def recover(self, outcomes: Mapping[str, JsonObject], intents: Iterable[str] = ()) -> None:
         """Finish what an earlier process had made durable but not yet moved into the workspace.
@@ -101,13 +104,13 @@ class JournaledHands:
             if "record" in outcome:
                 changes = ToolRecord.from_json(outcome["record"]).changed
                 self._changed.setdefault(_work_of(key), set()).update(change.path for change in changes)
-                await self._workspace.finish(key, changes)
-        await self._workspace.sweep(key for key in intents if key not in outcomes)
+                await self.workspace.finish(key, changes)
+        await self.workspace.sweep(key for key in intents if key not in outcomes)
 
     async def call(self, key: str, call: ToolCall, look: str | None = None) -> ToolRecord:
         """See `Hands`."""
-        digest = self._toolbox.digest(call)
-        done = self._book.outcome(key)
+        digest = self.toolbox.digest(call)
+        done = self.book.outcome(key)
         if done is not None:
             record = ToolRecord.from_json(done["record"])
             if record.call_digest != digest:
@@ -121,9 +124,9 @@ class JournaledHands:
     async def _once(self, key: str, call: ToolCall, look: str | None) -> ToolRecord:
         """Perform a call that has no outcome yet, unless an earlier process did."""
         writable = self._resolved(call)
-        if self._book.intent(key) is None:
+        if self.book.intent(key) is None:
             self._check(key, call, writable)
-            await self._book.intend(key, self._intent(call))
+            await self.book.intend(key, self._intent(call))
         elif self._reaches_outside(call):
             if await self._happened(key, call, look):
                 return await self._take_over(key, call)
@@ -132,12 +135,12 @@ class JournaledHands:
 
     def _check(self, key: str, call: ToolCall, writable: tuple[Path, ...]) -> None:
         """Law 1. Raises `NeedsConfirmation` unless all that the call asks for was granted, or just this confirmed."""
-        paths = self._grants.missing(writable)
-        leave = self._toolbox.leave(call)
-        network = (call.network or leave is Leave.NETWORK) and not self._grants.network
+        paths = self.grants.missing(writable)
+        leave = self.toolbox.leave(call)
+        network = (call.network or leave is Leave.NETWORK) and not self.grants.network
         outside = leave is Leave.OUTSIDE and not self._is_named(call)
-        action = self._toolbox.digest(replace(call, writes=tuple(map(str, writable))))
-        if not (paths or network or outside) or self._approvals.holds(key, action):
+        action = self.toolbox.digest(replace(call, writes=tuple(map(str, writable))))
+        if not (paths or network or outside) or self.approvals.holds(key, action):
             return
         wants = [f"write to {path}" for path in paths] + ["use the network"] * network
         wants += ["act outside the sandbox, with your rights"] * outside
@@ -148,46 +151,47 @@ class JournaledHands:
             wording=f"{self._wording(call)} needs leave to {' and '.join(wants)}",
             paths=tuple(map(str, paths)),
             network=network or outside,
-            expires_at_ms=self._clock.now_ms() + QUESTION_MS,
+            expires_at_ms=self.clock.now_ms() + QUESTION_MS,
         )
         raise NeedsConfirmation(asked, key=key, call=call)
 
     async def revert(self, key: str, call_prefixes: Sequence[str]) -> None:
         """See `Hands`. Interrupted halfway, it is done again and completes."""
-        if self._book.outcome(key) is not None:
+        if self.book.outcome(key) is not None:
             return
         for prefix in reversed(call_prefixes):
-            await self._workspace.restore(prefix, self._changed.get(prefix, set()))
-        await self._book.conclude(key, {"reverted": list(call_prefixes)})
+            await self.workspace.restore(prefix, self._changed.get(prefix, set()))
+        await self.book.conclude(key, {"reverted": list(call_prefixes)})
 
     async def _perform(self, key: str, call: ToolCall, writable: tuple[Path, ...]) -> ToolRecord:
-        await self._workspace.checkpoint(_work_of(key))
-        stage = await self._workspace.stage(key, copied=call.tool == PROGRAM and not call.args.get("sandbox"))
+        await self.workspace.checkpoint(_work_of(key))
+        stage = await self.workspace.stage(key, copied=call.tool == PROGRAM and not call.args.get("sandbox"))
         try:
             if self._reaches_outside(call):
-                await self._workspace.keep(stage)
-            preimages = self._preimages_of(call)
+                await self.workspace.keep(stage)
+            preimages = self.preimages if call.writes else None
             if preimages is not None:
-                await preimages.keep(key, writable)
-            place = replace(self._place(stage), writable=writable, hear=self._hears(key))
-            record = await self._toolbox.perform(call, place)
+                await asyncio.to_thread(preimages.keep, key, writable)
+            hear = partial(self.listener.put_out, key.removesuffix(CONFIRMED)) if self.listener else None
+            place = replace(self._place(stage), writable=writable, hear=hear)
+            record = await self.toolbox.perform(call, place)
             if preimages is not None:
                 await self._tell_outside(key, preimages)
         finally:
-            await to_the_end(self._workspace.ended(stage))
+            await to_the_end(self.workspace.ended(stage))
         return await to_the_end(self._settle(key, stage, self._or_wanting(call, record)))
 
     async def _settle(self, key: str, stage: Stage, record: ToolRecord) -> ToolRecord:
         """Make the outcome durable and the change visible. From the first on there is only forward, whoever cancels."""
-        async with self._workspace.turn:
+        async with self.workspace.turn:
             record, changes = self._admitted(stage, record)
             await self._conclude(key, record, changes)
-            await self._workspace.commit(stage, changes)
+            await self.workspace.commit(stage, changes)
         return record
 
     def _admitted(self, stage: Stage, record: ToolRecord) -> tuple[ToolRecord, tuple[Change, ...]]:
         """What the call changed. A call that clashes with a parallel one has failed and changes nothing."""
-        clash = self._workspace.conflicts(stage, record.changed)
+        clash = self.workspace.conflicts(stage, record.changed)
         if not clash:
             return record, record.changed
         failure = ToolFailure(
@@ -203,34 +207,30 @@ class JournaledHands:
         Then nothing of it counts, since it is made anew if it is confirmed. So nothing of it may have left the sandbox.
         """
         failure = record.failure
-        if failure is None or self._home is None or self._reaches_outside(call):
+        if failure is None or self.home is None or self._reaches_outside(call):
             return record
-        paths = tuple(map(str, wanted_paths(failure.paths, self._home)))
+        paths = tuple(map(str, wanted_paths(failure.paths, self.home)))
         if not 0 < len(paths) <= WRITES_MAX:
             return record
         needs = replace(failure, code=NEEDS_CONFIRMATION, paths=paths)
         return replace(record, failure=needs, changed=())
 
     async def _conclude(self, key: str, record: ToolRecord, changes: tuple[Change, ...]) -> ToolRecord:
-        await self._book.conclude(key, {"record": record.to_json()})
+        await self.book.conclude(key, {"record": record.to_json()})
         self._changed.setdefault(_work_of(key), set()).update(change.path for change in changes)
         return record
 
-    def _preimages_of(self, call: ToolCall) -> Preimages | None:
-        """What keeps the user's files that the call may change; None if it may change none."""
-        return self._preimages if call.writes else None
-
     async def _tell_outside(self, key: str, preimages: Preimages) -> None:
-        await self._book.conclude(f"{key}/{OUTSIDE}", await preimages.changed(key))
+        await self.book.conclude(f"{key}/{OUTSIDE}", await asyncio.to_thread(preimages.changed, key))
 
     async def _take_over(self, key: str, call: ToolCall) -> ToolRecord:
         """Of an effect that happened: what it left in its stage, for a later process or nobody can make it again."""
-        preimages = self._preimages_of(call)
-        if preimages is not None and self._book.outcome(f"{key}/{OUTSIDE}") is None:
+        preimages = self.preimages if call.writes else None
+        if preimages is not None and self.book.outcome(f"{key}/{OUTSIDE}") is None:
             await self._tell_outside(key, preimages)
         raw = RawResult(stdout=b"found done when the run was resumed", exit_code=0)
-        record = self._toolbox.record(call, raw, started_at_ms=self._clock.now_ms())
-        stage = await self._workspace.kept(key)
+        record = self.toolbox.record(call, raw, started_at_ms=self.clock.now_ms())
+        stage = await self.workspace.kept(key)
         if stage is None:
             return await self._conclude(key, record, ())
         try:
@@ -245,18 +245,18 @@ class JournaledHands:
 
         Raises `EffectUnknown` if nobody can tell, and `GivenUp`.
         """
-        decided = self._book.decided(key)
+        decided = self.book.decided(key)
         if decided is None:
             why = "the step has no look command" if look is None else await self._looked(key, call, look)
             if isinstance(why, bool):
                 return why
-            await self._book.ask(key, {"wording": self._wording(call), "why": why})
+            await self.book.ask(key, {"wording": self._wording(call), "why": why})
             raise EffectUnknown(f"a crash left open whether this happened: {self._wording(call)} ({key}); {why}")
         decision = EffectDecision(str(decided["decision"]))
         if decision is EffectDecision.GIVE_UP:
             raise GivenUp(f"whether this happened stays open: {self._wording(call)} ({key})")
         if decision is EffectDecision.ABSENT:  # which is used up: made again, it may become unknown again
-            await self._book.intend(key, self._intent(call))
+            await self.book.intend(key, self._intent(call))
         return decision is EffectDecision.HAPPENED
 
     async def look(self, key: str, command: str) -> ToolRecord:
@@ -266,18 +266,18 @@ class JournaledHands:
 
     async def _perform_aside(self, key: str, call: ToolCall, *seen: Mount) -> ToolRecord:
         """On a stage that is thrown away."""
-        stage = await self._workspace.stage(key)
+        stage = await self.workspace.stage(key)
         place = self._place(stage)
         try:
-            return await self._toolbox.perform(call, replace(place, inputs=(*place.inputs, *seen)))
+            return await self.toolbox.perform(call, replace(place, inputs=(*place.inputs, *seen)))
         finally:
-            await self._workspace.ended(stage)
-            await self._workspace.discard(stage.id)
+            await self.workspace.ended(stage)
+            await self.workspace.discard(stage.id)
 
     async def _looked(self, key: str, call: ToolCall, look: str) -> bool | str:
         """What the world says: it happened, it did not, or why that cannot be told."""
         seen = tuple(Mount(source=path, target=str(path)) for path in self._resolved(call))
-        looking = ToolCall(tool="shell", args={"command": look}, network=call.network and self._grants.network)
+        looking = ToolCall(tool="shell", args={"command": look}, network=call.network and self.grants.network)
         looked = await self._perform_aside(f"{key}/look", looking, *seen)
         if looked.exit_code in (0, 1):
             return looked.exit_code == 0
@@ -285,7 +285,7 @@ class JournaledHands:
         return f"its look cannot tell: it {how}, which is neither yes (0) nor no (1)"
 
     def _intent(self, call: ToolCall) -> JsonObject:
-        return {"tool": call.tool, "target": self.target(call), "digest": self._toolbox.digest(call)}
+        return {"tool": call.tool, "target": self.target(call), "digest": self.toolbox.digest(call)}
 
     @staticmethod
     def _wording(call: ToolCall) -> str:
@@ -293,29 +293,26 @@ class JournaledHands:
 
     def _resolved(self, call: ToolCall) -> tuple[Path, ...]:
         """What the call asks to write to: no `~`, no link, no `..` is left in it, in order."""
-        home = str(self._home or Path.home())
+        home = str(self.home or Path.home())
         return tuple(sorted({_real(with_home(path, home)) for path in call.writes}))
 
     def _reaches_outside(self, call: ToolCall) -> bool:
         """True if the call may have an effect that no stage holds."""
-        if self._toolbox.reads_only(call):
+        if self.toolbox.reads_only(call):
             return False
         return (
             call.network
             or bool(call.writes)
-            or (self._toolbox.leave(call) is Leave.OUTSIDE and not self._is_named(call))
+            or (self.toolbox.leave(call) is Leave.OUTSIDE and not self._is_named(call))
         )
 
     def _is_named(self, call: ToolCall) -> bool:
         """True if the call starts what the user named as the executor: only what it leaves in its stage counts."""
-        return self._program is not None and self._program.starts(call)
-
-    def _hears(self, key: str) -> HearOutput | None:
-        return partial(self._listener.put_out, key.removesuffix(CONFIRMED)) if self._listener else None
+        return self.program is not None and self.program.starts(call)
 
     def _place(self, stage: Stage) -> ToolPlace:
-        sandbox = OverLayers(self._sandbox, stage, self._workspace) if stage.lowers else self._sandbox
-        return ToolPlace(folder=stage.folder, sandbox=sandbox, stage=stage, inputs=self._inputs, home=self._home)
+        sandbox = OverLayers(self.sandbox, stage, self.workspace) if stage.lowers else self.sandbox
+        return ToolPlace(folder=stage.folder, sandbox=sandbox, stage=stage, inputs=self.inputs, home=self.home)
 
 
 def wanted_paths(told: Sequence[str], home: Path) -> tuple[Path, ...]:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from earnest.contracts.criterion import Criterion
@@ -23,42 +23,29 @@ TEXT_BYTES_MAX: Final = 256 * 1024
 ALL_TEXT_BYTES_MAX: Final = 2 * 1024 * 1024
 
 
+@dataclass(slots=True)
 class Hearing:
     """One judgement of these criteria by these calls. `inputs` are the places that the work could only read.
 
     `former` are the paths that other work of the run has changed. With `measure` the model may measure for itself.
     """
 
-    def __init__(
-        self,
-        mind: ModelJudge,
-        criteria: Sequence[Criterion],
-        calls: tuple[ToolRecord, ...],
-        *,
-        inputs: tuple[str, ...],
-        former: frozenset[str] = frozenset(),
-        measure: Measure | None = None,
-    ) -> None:
-        self._mind = mind
-        self._criteria = criteria
-        self._calls = calls
-        self._inputs = inputs
-        self._former = former
-        self._measure = measure
-        self._measured: tuple[ToolRecord, ...] | None = () if measure else None
-        self._texts: dict[str, FileText] = {}
+    mind: ModelJudge
+    criteria: Sequence[Criterion]
+    calls: tuple[ToolRecord, ...]
+    inputs: tuple[str, ...]
+    former: frozenset[str] = frozenset()
+    measure: Measure | None = None
+    _texts: dict[str, FileText] = field(default_factory=dict)
+    _measured: tuple[ToolRecord, ...] = ()
 
     def about(self, criteria: Sequence[Criterion]) -> "Hearing | None":
         """The same for these criteria alone; None if there are none."""
-        other = Hearing(
-            self._mind, criteria, self._calls, inputs=self._inputs, former=self._former, measure=self._measure
-        )
-        other._texts = self._texts
-        return other if criteria else None
+        return replace(self, criteria=criteria) if criteria else None
 
     def take_in(self, snapshot: Snapshot) -> None:
         """Read the files that successful calls changed and that are text, as far as they fit. Raises `Broken`."""
-        changed = {change.path for call in self._calls if call.ok for change in call.changed}
+        changed = {change.path for call in self.calls if call.ok for change in call.changed}
         left_bytes = ALL_TEXT_BYTES_MAX
         for entry in snapshot.entries:
             if entry.path in changed and entry.size_bytes <= min(TEXT_BYTES_MAX, left_bytes):
@@ -71,8 +58,8 @@ class Hearing:
     async def opinions(self, output: str, model: RoleModel) -> tuple[JudgeOpinion, ...] | str:
         """What the model says, or why it says nothing that counts: that is our failure, and costs nobody anything."""
         try:
-            measure = self._measuring if self._measure else None
-            return await self._mind.opinions(self._criteria, self._records(), output, model, measure)
+            measure = self._measuring if self.measure else None
+            return await self.mind.opinions(self.criteria, self._records(), output, model, measure)
         except Unanswered as error:
             return str(error) or "the judge gave no answer"
 
@@ -82,23 +69,23 @@ class Hearing:
         return await asyncio.to_thread(lambda: tuple(self._ruled(opinions)))
 
     async def _measuring(self, commands: Sequence[str]) -> tuple[ToolRecord, ...]:
-        assert self._measure is not None
-        self._measured = await self._measure(commands)
+        assert self.measure is not None
+        self._measured = await self.measure(commands)
         return self._measured
 
     def _records(self) -> WorkRecords:
         return WorkRecords(
-            calls=self._calls,
+            calls=self.calls,
             texts=self._texts,
-            inputs=self._inputs,
-            former=self._former,
-            measured=self._measured,
+            inputs=self.inputs,
+            former=self.former,
+            measured=self._measured if self.measure else None,
         )
 
     def _ruled(self, opinions: tuple[JudgeOpinion, ...] | str) -> Iterator[CriterionVerdict]:
         """Each file was compared with its digest when it was read, so what was judged is what was taken in."""
         if isinstance(opinions, str):
-            for criterion in self._criteria:
+            for criterion in self.criteria:
                 yield conclude(Measured(criterion=criterion, check=CHECK, problem=opinions))
             return
         records = self._records()

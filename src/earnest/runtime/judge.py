@@ -1,12 +1,10 @@
 """A run's judge: it takes the workspace in, lets checks and a model decide, and remembers what was decided."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING
 
 from earnest.contracts.criterion import Criterion
 from earnest.effects.hands.outside_file import Outside
@@ -16,6 +14,7 @@ from earnest.effects.hands.workspace.staging import Workspace
 from earnest.engine.ports import RoleModel
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken
+from earnest.foundation.shapes import from_json, to_json
 from earnest.runtime.run_book import RunBook
 from earnest.verification.plugin import Base, Promise
 from earnest.verification.service import Verifier
@@ -25,9 +24,8 @@ if TYPE_CHECKING:
     from earnest.engine.model.judge import ModelJudge
     from earnest.runtime.hearing import Hearing
 
-_VERDICTS: Final = TypeAdapter(tuple[CriterionVerdict, ...])
 
-
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceJudge:
     """`engine.ports.Judge` for the workspace of one run: checks by the verifier, what has none by `mind`.
 
@@ -35,30 +33,17 @@ class WorkspaceJudge:
     command line, which leaves nothing behind: how the mind measures for itself.
     """
 
-    def __init__(
-        self,
-        *,
-        book: RunBook,
-        verifier: Verifier,
-        workspace: Workspace,
-        base_folder: Path,
-        inputs: tuple[Mount, ...],
-        bases: Mapping[str, Base] | None = None,
-        mind: "ModelJudge | None" = None,
-        outside: Outside | None = None,
-        look: Callable[[str, str], Awaitable[ToolRecord]] | None = None,
-    ) -> None:
-        self._book = book
-        self._verifier = verifier
-        self._workspace = workspace
-        self._base_folder = base_folder
-        self._inputs = inputs
-        self._bases = bases or {}
-        self._mind = mind
-        self._outside = outside
-        self._look = look
-        self._earlier: dict[str, tuple[ToolRecord, ...]] = {}
-        self._heard: list[_Heard] = []
+    book: RunBook
+    verifier: Verifier
+    workspace: Workspace
+    base_folder: Path
+    inputs: tuple[Mount, ...]
+    bases: Mapping[str, Base] = field(default_factory=dict)
+    mind: "ModelJudge | None" = None
+    outside: Outside | None = None
+    look: Callable[[str, str], Awaitable[ToolRecord]] | None = None
+    _earlier: dict[str, tuple[ToolRecord, ...]] = field(default_factory=dict)
+    _heard: "list[_Heard]" = field(default_factory=list)
 
     async def judge(
         self, key: str, criteria: Sequence[Criterion], calls: Sequence[ToolRecord], *, output: str, model: RoleModel
@@ -72,24 +57,25 @@ class WorkspaceJudge:
         unchecked = [criterion for criterion in criteria if criterion.check is None]
         everything = self._all_calls(key, calls)
         hearing = self._hearing(key, unchecked, everything)
-        decided = self._book.outcome(key)
+        decided = self.book.outcome(key)
         if decided is not None:
-            snapshot, kept = str(decided["snapshot"]), _VERDICTS.validate_python(decided["verdicts"])
+            kept = from_json(tuple[CriterionVerdict, ...], decided["verdicts"], "the verdicts of a run")
+            snapshot = str(decided["snapshot"])
             if hearing and snapshot and (open_ones := hearing.about(self._unheard(unchecked, everything, snapshot))):
                 await open_ones.opinions(output, model)
             self._heard.append(_Heard(everything, snapshot, _by_text(unchecked, kept)))
             return kept
-        async with self._workspace.held() as seen:
-            verdict = await self._verifier.verify(
+        async with self.workspace.held() as seen:
+            verdict = await self.verifier.verify(
                 criteria,
-                self._workspace.folder,
-                base_folder=self._base_folder,
-                mounts=self._inputs,
-                bases=self._bases,
+                self.workspace.folder,
+                base_folder=self.base_folder,
+                mounts=self.inputs,
+                bases=self.bases,
                 trusted_workspace=True,
                 calls=calls,
-                promise=Promise(origin=self._book.run_id),
-                outside=self._outside,
+                promise=Promise(origin=self.book.run_id),
+                outside=self.outside,
                 keep=(lambda snapshot, _: hearing.take_in(snapshot)) if hearing else None,
                 seen=seen,
             )
@@ -102,7 +88,7 @@ class WorkspaceJudge:
             if open_ones := hearing.about(self._unheard(unchecked, everything, verdict.snapshot)):
                 verdicts = _merged(verdicts, await open_ones.verdicts(output, model))
         self._heard.append(_Heard(everything, verdict.snapshot, _by_text(unchecked, verdicts)))
-        await self._book.conclude(key, _body(verdict, verdicts))
+        await self.book.conclude(key, _body(verdict, verdicts))
         return verdicts
 
     def _known(self, calls: tuple[ToolRecord, ...], snapshot: str) -> Mapping[str, CriterionVerdict]:
@@ -117,26 +103,26 @@ class WorkspaceJudge:
 
     async def _measured(self, key: str, commands: Sequence[str]) -> tuple[ToolRecord, ...]:
         """What the commands put out, kept with the verdict: a resumed run's judge is shown the same again."""
-        assert self._look is not None
-        kept = self._book.outcome(key)
+        assert self.look is not None
+        kept = self.book.outcome(key)
         if kept is not None:
             given = kept["records"]
             assert isinstance(given, Sequence)
             return tuple(map(ToolRecord.from_json, given))
-        records = [await self._look(f"{key}/{number}", command) for number, command in enumerate(commands, start=1)]
-        await self._book.conclude(key, {"records": [record.to_json() for record in records]})
+        records = [await self.look(f"{key}/{number}", command) for number, command in enumerate(commands, start=1)]
+        await self.book.conclude(key, {"records": [record.to_json() for record in records]})
         return tuple(records)
 
     def _hearing(self, key: str, criteria: Sequence[Criterion], calls: tuple[ToolRecord, ...]) -> "Hearing | None":
-        if self._mind is None or not criteria:
+        if self.mind is None or not criteria:
             return None
         from earnest.runtime.hearing import Hearing  # noqa: PLC0415 - no playbook needs it
 
-        inputs = tuple(mount.target for mount in self._inputs)
+        inputs = tuple(mount.target for mount in self.inputs)
         others = (call for work in self._earlier.values() for call in work if call not in calls)
         former = frozenset(change.path for call in others if call.ok for change in call.changed)
-        measure = partial(self._measured, f"{key}/measured") if self._look else None
-        return Hearing(self._mind, criteria, calls, inputs=inputs, former=former, measure=measure)
+        measure = partial(self._measured, f"{key}/measured") if self.look else None
+        return Hearing(self.mind, criteria, calls, inputs=inputs, former=former, measure=measure)
 
     def _all_calls(self, key: str, calls: Sequence[ToolRecord]) -> tuple[ToolRecord, ...]:
         """With those of the executions that these correct: what they did stands. `r1/count/a2/verdict` names one."""
@@ -168,10 +154,9 @@ def _merged(verdicts: Sequence[CriterionVerdict], judged: Iterable[CriterionVerd
 
 
 def _body(verdict: Verdict, verdicts: tuple[CriterionVerdict, ...]) -> JsonObject:
-    body = {
-        "verdicts": _VERDICTS.dump_python(verdicts, mode="json"),
+    return {
+        "verdicts": [to_json(one) for one in verdicts],
         "snapshot": verdict.snapshot,
         "sandbox": verdict.sandbox,
         "check_versions": dict(verdict.check_versions),
     }
-    return cast("JsonObject", body)

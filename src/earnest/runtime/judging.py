@@ -1,21 +1,21 @@
-"""Judging by hand: a verdict is reached, kept and reached again, and a spec is tried on worthless work."""
+"""Judging by hand: what is handed in gets a verdict, kept and reached again, and a spec is tried on worthless work."""
 
 import asyncio
 import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from earnest.contracts.criterion import Criterion
-from earnest.contracts.spec import VerificationSpec
+from earnest.contracts.criterion import CheckSpec, Criterion
+from earnest.contracts.spec import Acceptance, VerificationSpec, parse_spec
 from earnest.effects.ground.clock import Clock
 from earnest.effects.hands.sandbox.equipped import Equipment
 from earnest.effects.hands.scratch import scratch
 from earnest.effects.hands.workspace.snapshot import Snapshot, take_snapshot
-from earnest.foundation.errors import Refused
-from earnest.runtime.submission import reviewed_criteria
+from earnest.foundation.errors import Diagnostic, Faulty, Refused
+from earnest.runtime.source import text_of
 from earnest.runtime.verdict_book import KeptVerdict, VerdictBook
 from earnest.verification.lint import Complaint, Junk, complaints
 from earnest.verification.paths import path_fault, read_beside, texts_of
@@ -27,6 +27,22 @@ from earnest.verification.verdict import CriterionVerdict, Verdict
 
 NAME_CHARACTERS_MAX: Final = 1_024
 CONTROLS: Final = 8
+
+REVIEWED_BY: Final = {
+    Acceptance.BUYER: "proposer_review",
+    Acceptance.PROPOSER: "proposer_review",
+    Acceptance.HUMAN: "human",
+}
+"""The check that decides a criterion without one, by who accepts the work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmittedWork:
+    """A folder or an archive to be judged by a spec, whose own files lie in `base_folder`. All paths are absolute."""
+
+    spec: VerificationSpec
+    base_folder: Path
+    work: Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +74,27 @@ class Replayed:
     def disagreeing(self) -> Sequence[str]:
         """The `trust_key`s of checks that answered otherwise."""
         return [each.key for each in self.comparisons if each.agreement is ReplayAgreement.DISAGREES]
+
+
+def reviewed_criteria(spec: VerificationSpec) -> tuple[Criterion, ...]:
+    """The criteria of a spec; those without a check wait for whoever accepts the work."""
+    kind = REVIEWED_BY.get(spec.acceptance)
+    if kind is None:
+        return spec.criteria
+    return tuple(one if one.check else replace(one, check=CheckSpec(kind=kind)) for one in spec.criteria)
+
+
+def read_spec(path: Path, verifier: Verifier) -> VerificationSpec:
+    """The spec in a file. Raises `Faulty` with every fault, with file and line."""
+    folder = path.absolute().parent
+    return parse_spec(text_of(path), str(path), check_faults=lambda check: verifier.check_faults(check, folder))
+
+
+def submissions(spec: VerificationSpec, base_folder: Path, works: Sequence[Path]) -> tuple[SubmittedWork, ...]:
+    """What a spec makes with folders and archives, in order. Raises `Faulty` with every one that is missing."""
+    if missing := [work for work in works if not work.exists()]:
+        raise Faulty(Diagnostic(source=str(work), line=0, message="no such folder or archive") for work in missing)
+    return tuple(SubmittedWork(spec=spec, base_folder=base_folder.absolute(), work=work.absolute()) for work in works)
 
 
 async def judged(

@@ -9,14 +9,15 @@ from typing import Final
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.engine.codec import decode, encode
+from earnest.effects.ground.storage.transaction import Transaction
+from earnest.engine.codec import encode
 from earnest.engine.facts import FINISHED, LEAVE_ASKED, LEAVE_SAID, OUTCOME
 from earnest.engine.messages import ConfirmationAsked
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
+from earnest.foundation.shapes import from_json
 
 LOOK_MS: Final = 500
 
@@ -39,7 +40,8 @@ def open_questions(reader: BooksReader, run_id: str, now_ms: int) -> list[LeaveQ
         key = str(fact.body["key"])
         waiting.pop(answer_key(key) if fact.kind == LEAVE_SAID else key, None)
         if fact.kind == LEAVE_ASKED:
-            waiting[answer_key(key)] = LeaveQuestion(run_id=run_id, key=key, asked=_asked(fact))
+            asked = from_json(ConfirmationAsked, fact.body["asked"], f"what fact {fact.seq} asks")
+            waiting[answer_key(key)] = LeaveQuestion(run_id=run_id, key=key, asked=asked)
     return [one for one in waiting.values() if now_ms < one.asked.expires_at_ms]
 
 
@@ -48,28 +50,20 @@ def answer_key(key: str) -> str:
     return f"{key}/answer"
 
 
-def _asked(fact: StoredFact) -> ConfirmationAsked:
-    body = fact.body["asked"]
-    asked = decode(ConfirmationAsked.__name__, body) if isinstance(body, dict) else None
-    if not isinstance(asked, ConfirmationAsked):
-        raise Broken(f"fact {fact.seq} asks nothing that can be read")
-    return asked
-
-
 async def say(database: Database, clock: Clock, run_id: str, key: str, action: str, *, approved: bool, by: str) -> None:
     """Answer what a run asks, for exactly this action. Records `confirmation.said`.
 
     Raises `Refused("leave_unasked")` where that is not asked, or not any more.
     """
 
-    def write(transaction: BooksReader) -> Fact:
+    def write(transaction: Transaction) -> int:
         asked = open_questions(transaction, run_id, clock.now_ms())
         if not any((one.key, one.asked.action) == (key, action) for one in asked):
             raise Refused("leave_unasked", f"{run_id} does not wait for leave for this")
         body: JsonObject = {"key": key, "action": action, "approved": approved, "by": by}
-        return Fact(kind=LEAVE_SAID, subject=run_id, at_ms=clock.now_ms(), body=body)
+        return transaction.record(Fact(kind=LEAVE_SAID, subject=run_id, at_ms=clock.now_ms(), body=body))
 
-    await database.write(lambda transaction: transaction.record(write(transaction)))
+    await database.write(write)
 
 
 async def ask(database: Database, clock: Clock, run_id: str, key: str, asked: ConfirmationAsked) -> tuple[bool, str]:

@@ -1,6 +1,6 @@
 """The minds of a run. Those of a playbook stand here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from earnest.contracts.playbook import Playbook
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Minds:
-    """One run's, and what they ask."""
+    """One run's, and what they ask; by default nobody."""
 
     perceiver: Perceiver
     planner: Planner
     executor: Executor
-    judge: "ModelJudge | None"
-    models: Models
-    last_words: LastWords | None
+    judge: "ModelJudge | None" = None
+    models: Models = field(default_factory=NoModels)
+    last_words: LastWords | None = None
     agreeing: Agreeing | None = None
 
 
@@ -30,7 +30,4 @@ def playbook_minds(playbook: Playbook, hands: Hands) -> Minds:
         perceiver=PlaybookPerceiver(playbook),
         planner=PlaybookPlanner(playbook, hands),
         executor=PlaybookExecutor(),
-        judge=None,
-        models=NoModels(),
-        last_words=None,
     )

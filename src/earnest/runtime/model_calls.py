@@ -3,8 +3,10 @@
 Asking only reads, so a call that a crash cut off is made again. What the lost one took nobody knows: it counts nowhere.
 """
 
+import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import add
@@ -20,11 +22,20 @@ from earnest.engine.messages import Budget, Role
 from earnest.engine.model.calling import answer_of
 from earnest.engine.model_messages import ModelAnswered, ModelTurn
 from earnest.engine.ports import BudgetSpent, ModelReply, Question
-from earnest.engine.spending import Amount, Price, amount_of, prompt_tokens_max
-from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, digest_bytes
+from earnest.engine.spending import (
+    ANSWER_TOKENS_MAX,
+    ANSWER_TOKENS_MIN,
+    Amount,
+    Price,
+    amount_of,
+    answer_tokens_left,
+    prompt_tokens_max,
+    shortage,
+)
+from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_bytes
 from earnest.foundation.errors import Broken, Unavailable
+from earnest.foundation.shapes import from_json, to_json
 from earnest.foundation.text import head_tail
-from earnest.runtime.purse import Purse
 from earnest.runtime.run_book import RunBook
 from earnest.runtime.task_log import TaskLog
 
@@ -74,33 +85,70 @@ class CallTotals:
         return charged
 
 
+@dataclass(slots=True, kw_only=True)
+class Reservation:
+    """Leave for one call. `taken` is what it costs the budget: the most possible, until somebody knows better."""
+
+    answer_tokens: int
+    taken: Amount
+
+
+class Purse:
+    """The budget of one run. Calls side by side never pass it together."""
+
+    def __init__(self, budget: Budget, taken: Amount) -> None:
+        self._budget = budget
+        self._taken = taken
+        self._under_way = 0
+        self._settled = asyncio.Event()
+
+    @asynccontextmanager
+    async def reserved(self, model: str, price: Price | None, prompt_tokens: int) -> AsyncIterator[Reservation]:
+        """Room for a call of at most `prompt_tokens`, held until the block ends.
+
+        What does not fit beside calls that are under way waits until they have ended. Raises `BudgetSpent`.
+        """
+        answer_tokens = await self._room(model, price, prompt_tokens)
+        most = amount_of(price, prompt_tokens, answer_tokens)
+        reservation = Reservation(answer_tokens=answer_tokens, taken=most)
+        self._taken += most
+        self._under_way += 1
+        try:
+            yield reservation
+        finally:
+            self._taken += reservation.taken - most
+            self._under_way -= 1
+            self._settled.set()
+            self._settled = asyncio.Event()
+
+    async def _room(self, model: str, price: Price | None, prompt_tokens: int) -> int:
+        """Alone, a call takes what is left; beside others it is not cut short."""
+        while True:
+            left = answer_tokens_left(self._budget, self._taken, price, prompt_tokens)
+            if left >= (ANSWER_TOKENS_MAX if self._under_way else ANSWER_TOKENS_MIN):
+                return left
+            if not self._under_way:
+                raise BudgetSpent(shortage(self._budget, self._taken, price, model))
+            await self._settled.wait()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JournaledModels:
     """`engine.ports.Models` over the run's book and its budget."""
 
-    def __init__(
-        self,
-        *,
-        book: RunBook,
-        models: RoleModels,
-        budget: Budget,
-        outcomes: Mapping[str, JsonObject],
-        clock: Clock,
-        log: TaskLog,
-        ear: Ear | None = None,
-    ) -> None:
-        self._book = book
-        self._models = models
-        self._purse = Purse(budget, charged_in(outcomes))
-        self._clock = clock
-        self._log = log
-        self._ear = ear
+    book: RunBook
+    models: RoleModels
+    purse: Purse
+    clock: Clock
+    log: TaskLog
+    ear: Ear | None = None
 
     async def ask(self, turn: ModelTurn, question: Question) -> ModelReply:
         """See `Models`."""
-        done = self._book.outcome(turn.key)
+        done = self.book.outcome(turn.key)
         if done is not None:
             return _kept(turn, question, done)
-        chosen, account, started_ns = self._models[turn.role], CallTotals(), self._clock.ticks_ns()
+        chosen, account, started_ns = self.models[turn.role], CallTotals(), self.clock.ticks_ns()
         value, failure = await self._converse(turn, question, chosen, account)
         told = ModelAnswered(
             turn=turn,
@@ -109,11 +157,11 @@ class JournaledModels:
             prompt_tokens=account.prompt_tokens,
             completion_tokens=account.completion_tokens,
             cost_micro=account.cost_micro,
-            duration_ms=(self._clock.ticks_ns() - started_ns) // 1_000_000,
+            duration_ms=(self.clock.ticks_ns() - started_ns) // 1_000_000,
             failure=failure,
         )
-        body = {"prompt": question.prompt, "value": value, "told": encode(told), "charged": _charged(account.charged)}
-        await self._book.conclude(turn.key, body)
+        body = {"prompt": question.prompt, "value": value, "told": encode(told), "charged": to_json(account.charged)}
+        await self.book.conclude(turn.key, body)
         return ModelReply(value=value, told=told)
 
     async def _converse(
@@ -140,8 +188,8 @@ class JournaledModels:
         return None, f"no usable answer, twice: {reason}"
 
     def _unsay(self, turn: ModelTurn) -> None:
-        if self._ear is not None:
-            self._ear(turn, None)
+        if self.ear is not None:
+            self.ear(turn, None)
 
     async def _complete(
         self, turn: ModelTurn, question: Question, chosen: PricedModel, account: CallTotals
@@ -150,44 +198,34 @@ class JournaledModels:
         model, messages = chosen.model, question.messages
         request = max(_written(question), key=len)
         tokens = prompt_tokens_max(request, len(messages))
-        async with self._purse.reserved(model.endpoint.model, chosen.price, tokens) as reservation:
+        async with self.purse.reserved(model.endpoint.model, chosen.price, tokens) as reservation:
             key = f"{turn.key}/repair" if account.calls else turn.key
-            if key == turn.key and self._book.intent(key) is None:
+            if key == turn.key and self.book.intent(key) is None:
                 asked = {"model": model.endpoint.model, "prompt": question.prompt, "digest": digest_bytes(request)}
-                await self._book.intend(key, asked)
+                await self.book.intend(key, asked)
             limits = CompletionLimits(answer_tokens=reservation.answer_tokens)
             try:
                 completion = await model.complete(
                     messages,
-                    call_id=f"{self._book.run_id}/{key}",
+                    call_id=f"{self.book.run_id}/{key}",
                     schema=question.schema,
                     limits=limits,
                     native=question.native,
-                    hear=None if self._ear is None else partial(self._ear, turn),
+                    hear=None if self.ear is None else partial(self.ear, turn),
                 )
             except Unavailable as error:
                 reservation.taken = account.add(None, chosen.price, reservation.taken)
-                self._log.note(turn, question, model.endpoint.model, failure=str(error))
+                self.log.note(turn, question, model.endpoint.model, failure=str(error))
                 raise
             reservation.taken = account.add(completion, chosen.price, reservation.taken)
-            self._log.note(turn, question, completion.model, answer=_spoken(completion))
+            self.log.note(turn, question, completion.model, answer=_spoken(completion))
             return completion
 
 
 def charged_in(outcomes: Mapping[str, JsonObject]) -> Amount:
     """What the kept calls of a run have taken from its budget."""
-    return reduce(add, (_amount(body["charged"]) for body in outcomes.values() if "charged" in body), Amount())
-
-
-def _charged(amount: Amount) -> JsonObject:
-    return {"calls": amount.calls, "tokens": amount.tokens, "cost_micro": amount.cost_micro}
-
-
-def _amount(charged: JsonValue) -> Amount:
-    match charged:
-        case {"calls": int(calls), "tokens": int(tokens), "cost_micro": int(cost_micro)}:
-            return Amount(calls=calls, tokens=tokens, cost_micro=cost_micro)
-    raise Broken("what a model call took cannot be read")
+    charged = (body["charged"] for body in outcomes.values() if "charged" in body)
+    return reduce(add, (from_json(Amount, one, "what a model call took") for one in charged), Amount())
 
 
 def _kept(turn: ModelTurn, question: Question, done: JsonObject) -> ModelReply:

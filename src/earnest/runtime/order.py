@@ -1,10 +1,9 @@
 """What a user orders: a playbook or a task in words, what it may read, spend, and touch beyond its workspace."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from earnest.contracts.environment import EnvironmentSpec
 from earnest.contracts.playbook import Playbook, playbook_to_json
@@ -12,12 +11,13 @@ from earnest.contracts.playbook_reading import parse_playbook, playbook_from_jso
 from earnest.contracts.spec import VerificationSpec, spec_of_json, spec_to_json
 from earnest.contracts.yaml_source import read_yaml
 from earnest.effects.hands.sandbox.equipped import Equipment
+from earnest.effects.hands.sandbox.private import private_places
 from earnest.effects.hands.tools.toolbox import Toolbox
 from earnest.engine.codec import decode, encode
 from earnest.engine.messages import Budget, TaskRequested
 from earnest.engine.plan_rules import planned_calls
-from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
-from earnest.foundation.errors import Broken, Diagnostic, Faulty
+from earnest.foundation.canonical import JsonObject, digest_of
+from earnest.foundation.errors import Broken, Diagnostic, Faulty, Refused
 from earnest.foundation.shapes import from_json, to_json
 from earnest.foundation.text import head_tail
 from earnest.runtime.programs import ProgramOrder
@@ -78,21 +78,14 @@ class PlaybookOrder:
     @property
     def digest(self) -> str:
         """Equal for the same playbook over the same inputs."""
-        about: JsonObject = {
-            "playbook": playbook_to_json(self.playbook),
-            "folder": str(self.folder),
-            "inputs": _texts(self.inputs),
-        }
-        return digest_of({**about, **_equipped(self.equipment), "edits": _texts(self.edits)})
+        return digest_of({"playbook": playbook_to_json(self.playbook), **_places(self), **_equipped(self.equipment)})
 
     def to_json(self) -> JsonObject:
         """The body of `run.started`: all that a later process needs to go on."""
         return {
             "playbook": playbook_to_json(self.playbook),
             "source": self.source,
-            "folder": str(self.folder),
-            "inputs": _texts(self.inputs),
-            "edits": _texts(self.edits),
+            **_places(self),
             "grants": to_json(self.grants),
             **_equipped(self.equipment),
             "digest": self.digest,
@@ -129,31 +122,25 @@ class RequestOrder:
     @property
     def digest(self) -> str:
         """Equal for the same words after the same turns, in the same folder."""
-        words = [self.request.raw_input, *self.request.session]
-        about: JsonObject = {"words": words, "folder": str(self.folder), "inputs": _texts(self.inputs)}
-        return digest_of({**about, **self._worked_by(), **self._begun_with(), "edits": _texts(self.edits)})
+        return digest_of({"words": [self.request.raw_input, *self.request.session], **_places(self), **self._terms()})
 
-    def _begun_with(self) -> JsonObject:
+    def _terms(self) -> JsonObject:
+        """By whom and what it is worked, and what it begins with."""
+        after: JsonObject = {"after": self.after} if self.after else {}
         never: JsonObject = {"never": list(self.never)} if self.never else {}
-        return {**({"after": self.after} if self.after else {}), **never}
-
-    def _worked_by(self) -> JsonObject:
         program = to_json(self.program) if self.program else None
         spec = spec_to_json(self.spec) if self.spec else None
-        return {"program": program, "spec": spec, **_equipped(self.equipment)}
+        return {"program": program, "spec": spec, **_equipped(self.equipment), **after, **never}
 
     def to_json(self) -> JsonObject:
         """The body of `run.started`, as for a playbook."""
         return {
             "request": encode(self.request),
             "source": REQUEST_SOURCE,
-            "folder": str(self.folder),
-            "inputs": _texts(self.inputs),
-            "edits": _texts(self.edits),
+            **_places(self),
             "grants": to_json(self.grants),
             "replans": self.replans,
-            **self._worked_by(),
-            **self._begun_with(),
+            **self._terms(),
             "digest": self.digest,
         }
 
@@ -166,43 +153,29 @@ Equip: TypeAlias = Callable[[EnvironmentSpec | None, Path], Equipment | None]
 def order_from_json(body: JsonObject) -> Order:
     """The order whose `to_json` this is. Raises `Broken` for anything else."""
     match body:
-        case {
-            "playbook": dict(playbook),
-            "source": str(source),
-            "folder": str(folder),
-            "inputs": dict(inputs),
-            "grants": {"write": _, "network": _} as grants,
-        }:
-            return PlaybookOrder(
-                playbook=playbook_from_json(playbook),
-                source=source,
-                folder=Path(folder),
-                inputs=_paths(inputs),
-                edits=_paths(body.get("edits", {})),
-                grants=from_json(Grants, grants, "what a run was granted"),
-                equipment=Equipment.from_json(body.get("equipment")),
-            )
-        case {
-            "request": dict(request),
-            "folder": str(folder),
-            "inputs": dict(inputs),
-            "grants": {"write": _, "network": _} as grants,
-            "replans": int(replans),
-        }:
+        case {"folder": str(folder), "inputs": dict(inputs), "grants": {"write": _, "network": _} as grants}:
+            given: dict[str, Any] = {
+                "folder": Path(folder),
+                "inputs": from_json(dict[str, Path], inputs, "the inputs of a run"),
+                "edits": from_json(dict[str, Path], body.get("edits", {}), "the edits of a run"),
+                "grants": from_json(Grants, grants, "what a run was granted"),
+                "equipment": Equipment.from_json(body.get("equipment")),
+            }
+        case _:
+            raise Broken("a run's start cannot be read")
+    match body:
+        case {"playbook": dict(playbook), "source": str(source)}:
+            return PlaybookOrder(playbook=playbook_from_json(playbook), source=source, **given)
+        case {"request": dict(request), "replans": int(replans)}:
+            program, spec = body.get("program"), body.get("spec")
             return RequestOrder(
                 request=cast("TaskRequested", decode(TaskRequested.__name__, request)),
-                folder=Path(folder),
-                inputs=_paths(inputs),
-                edits=_paths(body.get("edits", {})),
-                grants=from_json(Grants, grants, "what a run was granted"),
                 replans=replans,
-                program=from_json(ProgramOrder, given, "the program of a run")
-                if (given := body.get("program"))
-                else None,
-                spec=spec_of_json(spec, "spec") if isinstance(spec := body.get("spec"), Mapping) else None,
-                equipment=Equipment.from_json(body.get("equipment")),
+                program=from_json(ProgramOrder, program, "the program of a run") if program else None,
+                spec=spec_of_json(spec, "spec") if isinstance(spec, Mapping) else None,
                 after=str(body.get("after", "")),
-                never=_names(body.get("never", [])),
+                never=from_json(tuple[str, ...], body.get("never", []), "what a run must not do"),
+                **given,
             )
     raise Broken("a run's start cannot be read")
 
@@ -211,18 +184,21 @@ def _equipped(equipment: Equipment | None) -> JsonObject:
     return {"equipment": equipment.to_json()} if equipment else {}
 
 
-def _texts(places: Mapping[str, Path]) -> dict[str, JsonValue]:
-    return {name: str(path) for name, path in places.items()}
+def _places(order: "Order") -> JsonObject:
+    return to_json({"folder": order.folder, "inputs": order.inputs, "edits": order.edits})
 
 
-def _names(value: JsonValue) -> tuple[str, ...]:
-    assert isinstance(value, Sequence)
-    return tuple(map(str, value))
+def refuse_private(inputs: Iterable[Path], user_home: Path, data_home: Path) -> None:
+    """Raise `Refused("input_private")` for the first input, a resolved path, that would show a private place.
 
-
-def _paths(places: JsonValue) -> dict[str, Path]:
-    assert isinstance(places, Mapping)
-    return {name: Path(str(path)) for name, path in places.items()}
+    The sandbox masks these places for commands; tools that read in our own process see inputs as they are. Reads the
+    file system.
+    """
+    places = private_places(user_home, (data_home,))
+    for source in inputs:
+        found = next((place for place in places if place.is_relative_to(source) or source.is_relative_to(place)), None)
+        if found is not None:
+            raise Refused("input_private", f"{source} would show {found}, which is private: name folders beside it")
 
 
 def request_order(raw_input: str, budget: Budget, folder: Path, grants: Grants, *session: str) -> RequestOrder:
@@ -249,7 +225,7 @@ def read_order(
     grants: Grants,
     equip: Equip,
     *,
-    inputs_given: Mapping[str, Path] = MappingProxyType({}),
+    inputs_given: Mapping[str, Path],
 ) -> PlaybookOrder:
     """The order that a playbook file makes; `inputs_given` take the place of those of the same name.
 

@@ -12,7 +12,6 @@ from earnest.effects.hands.tools.record import ToolCall
 from earnest.effects.hands.tools.task_folder import PROGRAM
 from earnest.effects.hands.tools.toolbox import TIMEOUT_MS_MAX
 from earnest.engine.messages import Budget
-from earnest.engine.playbook import NoModels
 from earnest.engine.program import ProgramExecutor, SpecPerceiver, SpecPlanner
 from earnest.foundation.errors import Diagnostic, Faulty
 from earnest.runtime.minds import Minds
@@ -63,7 +62,4 @@ def program_minds(spec: VerificationSpec, executor: ProgramExecutor, program: Pr
         perceiver=SpecPerceiver(task_class_of(spec.title, spec.text)),
         planner=SpecPlanner(spec, Path(shlex.split(program.command)[0]).name),
         executor=executor,
-        judge=None,
-        models=NoModels(),
-        last_words=None,
     )

@@ -1,20 +1,24 @@
-"""Memory as the projection of facts: what R5 answers from, and how what became a fact gets there."""
+"""Memory as the projection of facts: what R5 answers from, how what became a fact gets there, and whether all did."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import takewhile
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.kv.place import KeyValuePlace, beside, exchange, remove
 from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
+from earnest.effects.hands.scratch import scratch
 from earnest.engine.facts import MEGRAM, RECALLED, message_of
 from earnest.engine.memory_messages import MegramEmitted, MemoryRecalled, Recollection, Rule
 from earnest.engine.remembering import SESSION
+from earnest.memory.comparing import compared, copy_of
 from earnest.memory.consolidation import MemoryRevision, has_fallen
 from earnest.memory.megram import ANY_TARGET, HYPOTHESES, Megram, MegramState, Tag, of_state, tool_of
 from earnest.memory.potential import direct_potentials
-from earnest.memory.service import Apply, FactChanges, Memory, forgetting, recalling, remembering, revising
+from earnest.memory.service import Apply, FactChanges, Memory, forgetting, open_memory, recalling, remembering, revising
 from earnest.memory.thinking import PERSONA_ID
 
 FORGOTTEN: Final = "memory.forgotten"
@@ -29,6 +33,7 @@ CONTENTS_MAX: Final = 3
 HYPOTHESES_MAX: Final = 2
 STEP_FACTS: Final = 256
 """Facts that memory catches up on at a time."""
+FORGOTTEN_AT_ONCE: Final = 256
 
 Change: TypeAlias = Envelope | MemoryRevision | str
 """What a fact does to memory: a message, a revision, or the id of an entry that somebody had forgotten."""
@@ -184,3 +189,52 @@ def _change(fact: StoredFact) -> Change:
         case kind if kind == FORGOTTEN:
             return fact.subject
     return message_of(fact.subject, fact.at_ms, fact.body)
+
+
+async def memory_faults(place: KeyValuePlace, books: ReadPool, now_ms: int) -> tuple[str, ...]:
+    """Rows of memory that the facts do not say, in words; at most 100. It works on copies.
+
+    What has faded is left out on both sides: how much of it the dreamer has deleted is in no fact. Raises `Broken` if
+    the store cannot be read, `Refused("memory_missing")`.
+    """
+    with scratch("memory") as folder:
+        copied, anew = folder / "copied", folder / "anew"
+        applied_seq = copy_of(place, copied)
+        last_seq = books.read_sync(
+            lambda reader: next((one.seq for one in reader.facts(newest_first=True, limit=1)), 0)
+        )
+        if applied_seq > last_seq:
+            return (f"memory claims to hold fact {applied_seq}, the last one is {last_seq}",)
+        for each in (copied, anew):
+            await _caught_up(each, books, now_ms)
+        return compared(copied, anew, now_ms)
+
+
+async def rebuild_memory(place: KeyValuePlace, books: ReadPool) -> int:
+    """Make memory anew from the facts, and put it in the place of what is there; the number of its entries.
+
+    The caller holds the data directory. Raises `Unavailable` where the disk takes no more; then all is as it was.
+    """
+    anew = beside(place)
+    try:
+        memory = open_memory(anew, changes_in(books))
+        try:
+            await catch_up(memory)
+            count = sum(memory.counts().values())
+        finally:
+            await memory.close()
+        exchange(place, anew)
+    except BaseException:
+        remove(anew)
+        raise
+    return count
+
+
+async def _caught_up(path: Path, books: ReadPool, now_ms: int) -> None:
+    memory = open_memory(path, changes_in(books))
+    try:
+        await catch_up(memory)
+        while len(await memory.forget_expired(now_ms, FORGOTTEN_AT_ONCE)) == FORGOTTEN_AT_ONCE:
+            pass
+    finally:
+        await memory.close()

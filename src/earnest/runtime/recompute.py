@@ -1,30 +1,57 @@
-"""A check that the facts alone lead to what the tables hold.
+"""A check that the facts alone lead to what the tables hold, and which facts make which tables.
 
 Every shown number is read from these tables, so a number that is not what the facts say is found here.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any, Final
 
+from earnest.accountability import service as accountability
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader
+from earnest.effects.ground.storage.rows import Book, Project
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.hands.scratch import scratch
 from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact
+from earnest.identity import service as identity
+from earnest.ledger import service as ledger
+from earnest.market import service as market
 from earnest.market.sealed import opened_review, opened_trial
 from earnest.market.service import REVIEWS, TRIALS
-from earnest.runtime.books import PROJECTIONS, TABLES
 from earnest.runtime.desk import altered_replies
+from earnest.world import service as world
 
 FACTS_AT_ONCE: Final = 2_000
 DIFFERENCES_MAX: Final = 100
+
+BOOKS: Final[tuple[Book[Any], ...]] = (
+    *identity.BOOKS,
+    *ledger.BOOKS,
+    *market.BOOKS,
+    *accountability.BOOKS,
+    *world.BOOKS,
+)
+
+PROJECTIONS: Final[Mapping[str, Project]] = {
+    **{kind: project for book in BOOKS for kind, project in book.projections.items()},
+    **ledger.PROJECTIONS,
+}
+"""What each kind of fact does to the tables. Facts of other kinds change none."""
+
+TABLES: Final[Mapping[str, str]] = {
+    **{book.table: book.key for book in BOOKS},
+    **accountability.EXTRA_TABLES,
+    "ledger_accounts": "id",
+    "transfers": "id",
+}
+"""Every table that facts alone make, and its key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,10 @@ from typing import Any
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused
-from earnest.market.service import SUBMISSIONS
+from earnest.market.service import CLAIMS, SUBMISSIONS
+from earnest.runtime.market.judging import Judged
 from earnest.runtime.market.market import Market
-from earnest.runtime.market.replaying import Judged, judged_again, judged_before
+from earnest.runtime.market.replaying import judged_again
 from earnest.verification.replay import Comparison
 
 
@@ -41,7 +42,7 @@ def _kept(reader: BooksReader, told: Mapping[str, Any]) -> Judged:
     submission = SUBMISSIONS.get(reader, str(told.get("evidence_id")))
     if submission is None or submission.root != told.get("evidence_root") or not submission.verdict:
         raise Refused("evidence_gone", f"the market does not hold {str(told.get('evidence_id'))[:80]!r} any more")
-    judged = judged_before(reader, submission)
+    judged = Judged.read(reader, CLAIMS.find(reader, submission.claim_id), submission)
     if _answers(judged.verdict) != _answers(told["verdict"]):
         raise Broken(f"the books hold another verdict on {submission.id} than the receipt says")
     return judged

@@ -1,4 +1,4 @@
-"""The story of a sweep: files of the data directory that nobody needs any more go, beside whoever uses it.
+"""The story of a sweep: files and artifacts that nobody needs any more go, beside whoever uses the data directory.
 
 The facts stay. A thing loses its name first, in one step, so that it is there or gone, never half.
 """
@@ -6,10 +6,12 @@ The facts stay. A thing loses its name first, in one step, so that it is there o
 import contextlib
 import fcntl
 import os
+import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,14 +19,16 @@ from typing import Final
 from earnest.effects.ground.backup.walking import walk
 from earnest.effects.ground.clock import first_id
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.hands.workspace.tree import Trash
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.instants import DAY_MS
+from earnest.market.claims.artifact import Artifact
+from earnest.market.service import ARTIFACTS
 from earnest.runtime.edits.applying import MARKERS
 from earnest.runtime.edits.change import ABANDONED, APPLIED, APPLYING
 from earnest.runtime.edits.taking import TAKEN
-from earnest.runtime.retention import GOING, Fate, Retention, RunFiles, fate_of
 from earnest.runtime.task_run import RUNS_FOLDER
 from earnest.runtime.telling import marker_of, needed_runs
 from earnest.runtime.verdict_book import VerdictBook
@@ -32,6 +36,94 @@ from earnest.runtime.verdict_book import VerdictBook
 TRASH: Final = "trash"
 STAGES: Final = "stages"
 _TELLING: Final = (STARTED, FINISHED, TAKEN, APPLYING, APPLIED, ABANDONED)
+
+ARTIFACTS_AT_ONCE: Final = 100
+"""So many end in one transaction, so that others come between."""
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
+_USES: Final = """
+SELECT s.manifest FROM submissions s JOIN claims c ON c.id = s.claim_id
+WHERE c.ended_at_ms IS NULL OR c.ended_at_ms > :since
+UNION ALL SELECT s.manifest FROM submissions s JOIN disputes d ON d.claim_id = s.claim_id
+WHERE d.closed_at_ms IS NULL OR d.closed_at_ms > :since
+UNION ALL SELECT s.evidence FROM statements s JOIN disputes d ON d.id = s.dispute_id
+WHERE d.closed_at_ms IS NULL OR d.closed_at_ms > :since
+UNION ALL SELECT files FROM jobs WHERE ended_at_ms IS NULL OR ended_at_ms > :since
+UNION ALL SELECT j.files FROM jobs j JOIN claims c ON c.job_id = j.id
+WHERE c.ended_at_ms IS NULL OR c.ended_at_ms > :since
+UNION ALL SELECT j.files FROM jobs j JOIN claims c ON c.job_id = j.id JOIN disputes d ON d.claim_id = c.id
+WHERE d.closed_at_ms IS NULL OR d.closed_at_ms > :since
+UNION ALL SELECT artifacts FROM heartbeats WHERE judged_at_ms IS NULL OR waiting > 0 OR judged_at_ms > :since
+"""
+"""Texts with the digests of what goes on, or ended since: so long receipts are judged again and rulings appealed."""
+
+
+class Fate(StrEnum):
+    """What becomes of a run's files: why they stay, or what of them goes."""
+
+    UNKNOWN = "unknown"
+    """No fact speaks of them."""
+    WAITS = "waits"
+    """It has no end yet."""
+    NEEDED = "needed"
+    """A run that waits goes on from its files."""
+    UNTOLD = "untold"
+    """Nobody was told of its end."""
+    UNAPPLIED = "unapplied"
+    """It was given files to edit, and what became of them was not applied."""
+    APPLYING = "applying"
+    """Its change is being put in the place of the user's files."""
+    YOUNG = "young"
+    STAGES = "stages"
+    """Its checkpoints go."""
+    WHOLE = "whole"
+    """All of its files go."""
+
+
+GOING: Final = frozenset({Fate.STAGES, Fate.WHOLE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """For how many days after its last fact something is kept."""
+
+    runs_days: int = 90
+    stages_days: int = 7
+    verdicts_days: int = 365
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFiles:
+    """What is known of a run whose files are there. `last_ms` is that of its newest fact, None without one."""
+
+    last_ms: int | None
+    has_end: bool
+    is_needed: bool
+    is_told: bool
+    has_edits: bool
+    is_applied: bool
+    is_applying: bool
+    has_stages: bool
+
+
+def fate_of(run: RunFiles, retention: Retention, now_ms: int) -> Fate:
+    """The first that fits, strictest first."""
+    held = (
+        (run.last_ms is None, Fate.UNKNOWN),
+        (not run.has_end, Fate.WAITS),
+        (run.is_needed, Fate.NEEDED),
+        (not run.is_told, Fate.UNTOLD),
+        (run.is_applying, Fate.APPLYING),
+        (run.has_edits and not run.is_applied, Fate.UNAPPLIED),
+    )
+    if (fate := next((fate for holds, fate in held if holds), None)) is not None:
+        return fate
+    age_ms = now_ms - (run.last_ms or 0)
+    if age_ms >= retention.runs_days * DAY_MS:
+        return Fate.WHOLE
+    # A change is told and taken back by the checkpoint at which the run began.
+    if run.has_stages and not run.has_edits and age_ms >= retention.stages_days * DAY_MS:
+        return Fate.STAGES
+    return Fate.YOUNG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,3 +244,33 @@ def _folders(runs: Path) -> list[str]:
         return []
     with os.scandir(runs) as entries:
         return sorted(entry.name for entry in entries if entry.is_dir())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnusedArtifacts:
+    """What nothing used when the newest fact was `seq`."""
+
+    artifacts: tuple[Artifact, ...]
+    seq: int
+
+
+def unused_artifacts(reader: BooksReader, since_ms: int) -> UnusedArtifacts:
+    """Artifacts that were brought before `since_ms`, and used by nothing that goes on or has ended since."""
+    old = list(ARTIFACTS.where(reader, "kept_at_ms <= ? ORDER BY id", (since_ms,)))
+    texts = reader.execute(_USES, {"since": since_ms}) if old else ()
+    used = {digest for (text,) in texts for digest in _DIGEST.findall(text)}
+    newest = next(reader.facts(newest_first=True, limit=1), None)
+    return UnusedArtifacts(
+        artifacts=tuple(one for one in old if one.sha256 not in used), seq=newest.seq if newest else 0
+    )
+
+
+def end_artifacts(transaction: Transaction, artifacts: Sequence[Artifact], seq: int, at_ms: int) -> list[Artifact]:
+    """End those of `artifacts` that no fact after `seq` names, and that are there still; which these are."""
+    named = {digest for fact in transaction.facts(after_seq=seq) for digest in _DIGEST.findall(fact.body_json.decode())}
+    ended = []
+    for one in artifacts:
+        if one.sha256 not in named and ARTIFACTS.get(transaction, one.id) == one:
+            ARTIFACTS.remove(transaction, at_ms, one, touching=(one.account_id,))
+            ended.append(one)
+    return ended

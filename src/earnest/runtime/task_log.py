@@ -1,15 +1,16 @@
 """What a run's models were told and said, and what was judged: a line of JSON each in `runs/<run>/task.jsonl`.
 
-It is there to be read by its owner and nothing depends on it: the facts hold what a resumed run needs.
+It is there to be read by its owner. Nothing depends on it and it proves nothing: the facts hold what a run needs.
 """
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from earnest.effects.ground.bus.api import Envelope
 from earnest.effects.ground.clock import Clock
@@ -17,12 +18,17 @@ from earnest.effects.outside.llm.api import Message
 from earnest.engine.messages import CorrectionSignal, OutcomeSummary, ReplanRequest, SubTaskOutcome
 from earnest.engine.model_messages import ModelTurn
 from earnest.engine.ports import Question
+from earnest.foundation.errors import Broken
+from earnest.foundation.shapes import from_json
 from earnest.foundation.text import head_tail
 from earnest.runtime.redaction import Redaction
 
 FILE_NAME: Final = "task.jsonl"
 TEXT_CHARACTERS_MAX: Final = 20_000
 LOG_BYTES_MAX: Final = 64 * 1024 * 1024
+
+AT_MS_MAX: Final = 253_402_300_799_999
+"""The end of the year 9999."""
 
 
 class TaskLog:
@@ -84,3 +90,61 @@ class TaskLog:
                 os.write(log, line.encode("ascii"))
         finally:
             os.close(log)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedMessage:
+    """What was told: by whom, and in what words."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedExchange:
+    """One request to a model. `messages` are those told, without the `messages_before` that a request before told.
+
+    Either `answer` or `failure` is empty.
+    """
+
+    at_ms: int
+    key: str
+    model: str
+    prompt: str
+    messages_before: int
+    messages: tuple[LoggedMessage, ...]
+    answer: str
+    failure: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A verdict or a correction: the `kind` of its message, and what it says, a line each."""
+
+    at_ms: int
+    key: str
+    kind: str
+    lines: tuple[str, ...]
+
+
+def read_task_log(folder: Path) -> Iterator[LoggedExchange | Judgement | None]:
+    """What stands in the log of the run in `folder`, by line; None for a line that cannot be read.
+
+    Nothing if there is no log: nothing was asked or judged yet. Raises `OSError` for one that may not be read.
+    """
+    try:
+        log = (folder / FILE_NAME).open("rb")
+    except FileNotFoundError:
+        return
+    with log:
+        yield from map(_entry, log)
+
+
+def _entry(line: bytes) -> LoggedExchange | Judgement | None:
+    try:
+        value: Any = json.loads(line)
+        form: type[LoggedExchange | Judgement] = LoggedExchange if "prompt" in value else Judgement
+        entry = from_json(form, value)
+    except (Broken, ValueError, TypeError, RecursionError):
+        return None
+    return entry if 0 <= entry.at_ms <= AT_MS_MAX else None

@@ -31,28 +31,33 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, EarnestError, Refused, Unavailable, Waits
 from earnest.foundation.facts import Fact
 from earnest.foundation.instants import rfc3339
-from earnest.runtime.approvals import Approvals, Person
-from earnest.runtime.clarifications import Agreements, Clarifications, Promisee
+from earnest.runtime.approvals import Agreements, Approvals, Clarifications, Person, Promisee
 from earnest.runtime.edits.change import undo_store
 from earnest.runtime.edits.outside import Preimages
 from earnest.runtime.edits.taking import TAKEN, edit_bases, history_mounts, take_in_edits
-from earnest.runtime.hands import JournaledHands
-from earnest.runtime.impossibility import Lookout
-from earnest.runtime.inputs import refuse_private
+from earnest.runtime.hands import JournaledHands, Listener
 from earnest.runtime.judge import WorkspaceJudge
 from earnest.runtime.layers import laying
-from earnest.runtime.listening import Listener
 from earnest.runtime.minds import Minds, playbook_minds
-from earnest.runtime.order import Order, PlaybookOrder, RequestOrder
+from earnest.runtime.order import Order, PlaybookOrder, RequestOrder, refuse_private
 from earnest.runtime.programs import program_minds
 from earnest.runtime.recall import MemoryRecall
 from earnest.runtime.redaction import Redaction
 from earnest.runtime.run_book import RunBook, RunRemains
-from earnest.runtime.run_lock import hold_run, let_run_go
 from earnest.runtime.surroundings import Surroundings
 from earnest.runtime.task_log import TaskLog
-from earnest.runtime.telling import Untold, marker_of, untold, waiting_runs, waits
-from earnest.runtime.unfinished import Unfinished, check_known, unfinished
+from earnest.runtime.telling import (
+    Unfinished,
+    Untold,
+    check_known,
+    hold_run,
+    let_run_go,
+    marker_of,
+    unfinished,
+    untold,
+    waiting_runs,
+    waits,
+)
 from earnest.runtime.unknown_effects import EffectDecision, UnknownEffect, decide, open_effect
 from earnest.verification.service import Verifier
 
@@ -266,7 +271,7 @@ class TaskRuns:
             before=before,
             inputs=order.inputs,
         )
-        approvals = self._approvals(order, book, kept)
+        approvals, undo = self._approvals(order, book, kept), undo_store(services.home / RUNS_FOLDER, run_id)
         hands = JournaledHands(
             book=book,
             toolbox=services.toolbox,
@@ -278,11 +283,12 @@ class TaskRuns:
             approvals=approvals,
             clock=services.clock,
             home=services.user_home,
-            preimages=self._preimages(run_id),
+            preimages=Preimages(undo, run_id=run_id, home=services.user_home, ours=services.home),
             listener=self._listeners.get(run_id),
         )
         await hands.recover(kept.outcomes, kept.intents)
-        minds = await self._minds(left, book, hands, Surroundings(order, workspace, services.user_home))
+        around = Surroundings(order, workspace, services.user_home, attended=services.person is not None)
+        minds = await self._minds(left, book, hands, around)
         budget = order.request.budget
         run = EngineRun(
             post=Outbox(run_id=run_id, bus=services.bus, clock=services.clock, kept=book, pauses=pauses),
@@ -294,7 +300,7 @@ class TaskRuns:
             judge=self._judge(order, book, workspace, mounts, minds=minds, hands=hands),
             models=minds.models,
             agreeing=minds.agreeing,
-            reality=Lookout(order, workspace, services.user_home, attended=services.person is not None),
+            reality=around,
             last_words=minds.last_words,
             tuning=services.tuning,
             constants=replace(services.constants, time_budget_ms=budget.time_ms, max_replans=order.replans),
@@ -345,14 +351,13 @@ class TaskRuns:
             if order.spec is not None:
                 return program_minds(order.spec, executor, order.program)
         from earnest.runtime.minds_of_models import model_minds, offers_of, within_reach  # noqa: PLC0415 - no playbook needs them
-        from earnest.runtime.model_calls import JournaledModels  # noqa: PLC0415
+        from earnest.runtime.model_calls import JournaledModels, Purse, charged_in  # noqa: PLC0415
 
         listener = self._listeners.get(book.run_id)
         models = JournaledModels(
             book=book,
             models=await services.models(),
-            budget=order.request.budget,
-            outcomes=left.kept.outcomes,
+            purse=Purse(order.request.budget, charged_in(left.kept.outcomes)),
             clock=services.clock,
             log=TaskLog(self._folder(book.run_id), services.redaction, services.clock),
             ear=listener.said if listener else None,
@@ -372,11 +377,6 @@ class TaskRuns:
             look=around.look,
             executor=executor,
         )
-
-    def _preimages(self, run_id: str) -> Preimages:
-        services = self._services
-        store = undo_store(services.home / RUNS_FOLDER, run_id)
-        return Preimages(store, run_id=run_id, home=services.user_home, ours=services.home)
 
     def _folder(self, run_id: str) -> Path:
         return self._services.home / RUNS_FOLDER / run_id

@@ -1,24 +1,34 @@
-"""Runs that wait for somebody: without an end, or with one of which nobody was told."""
+"""Runs that wait for somebody: without an end, or with one of which nobody was told; and which process has one.
+
+One process works a run at a time, and has it until its end was told; the kernel gives it back for a killed one. The
+locks are the process's, not a platform's: a result is told when the platform is closed already.
+"""
 
 import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 from earnest.effects.ground.durable import put_file
+from earnest.effects.ground.locks import FileLock
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.engine.codec import decode
-from earnest.engine.facts import FINISHED, STARTED
+from earnest.engine.facts import FINISHED, RESUMED, STARTED
 from earnest.engine.messages import FinalResult
-from earnest.foundation.canonical import JsonObject, canonical_bytes
-from earnest.runtime.run_book import read_kept
-from earnest.runtime.run_lock import let_run_go
+from earnest.engine.post import Pause
+from earnest.foundation.canonical import canonical_bytes
+from earnest.foundation.errors import Refused
+from earnest.foundation.shapes import from_json
+from earnest.runtime.order import Order, order_from_json
+from earnest.runtime.run_book import RunRemains, read_kept
 
 OPEN_RUNS: Final = "open.json"
 KEPT_AFTER: Final = 1_000
 """So many facts are read again rather than noted."""
+
+LOCK_FILE: Final = "lock"
+_HELD: Final[dict[Path, FileLock]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +37,17 @@ class Untold:
 
     result: FinalResult
     said: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unfinished:
+    """A run without an end: what to do, since when, what is known of it, when it last did something and rested."""
+
+    order: Order
+    started_ms: int
+    kept: RunRemains
+    last_ms: int
+    pauses: tuple[Pause, ...]
 
 
 def marker_of(run_folder: Path) -> Path:
@@ -91,8 +112,7 @@ def untold(reader: BooksReader, run_id: str, runs_folder: Path) -> Untold | None
     for end in reader.facts(kind=FINISHED, subject=run_id):
         if marker_of(runs_folder / run_id).exists():
             said = tuple(envelope.payload for envelope in read_kept(reader, run_id).messages.values())
-            result = decode(FinalResult.__name__, cast("JsonObject", end.body["result"]))
-            return Untold(result=cast("FinalResult", result), said=said)
+            return Untold(result=from_json(FinalResult, end.body["result"], f"the end of {run_id}"), said=said)
     return None
 
 
@@ -101,3 +121,52 @@ def note_told(run_folder: Path) -> None:
     with suppress(OSError):
         marker_of(run_folder).unlink(missing_ok=True)
     let_run_go(run_folder)
+
+
+def check_known(reader: BooksReader, run_id: str) -> None:
+    """Raises `Refused("run_unknown")`."""
+    if not any(reader.facts(subject=run_id, kind=STARTED, limit=1)):
+        raise Refused("run_unknown", f"there is no run {run_id}")
+
+
+def unfinished(reader: BooksReader, run_id: str) -> Unfinished:
+    """Where the run stands. Raises `Refused("run_finished")`, and `Broken` for what no version of ours wrote."""
+    order: Order | None = None
+    started_ms = 0
+    pauses: list[Pause] = []
+    last_ms = 0
+    for fact in reader.facts(subject=run_id):
+        last_ms = max(last_ms, fact.at_ms)
+        match fact.kind:
+            case kind if kind == STARTED:
+                order, started_ms = order_from_json(fact.body), fact.at_ms
+            case kind if kind == RESUMED:
+                pauses.append(from_json(Pause, fact.body, "a run's resumption"))
+            case kind if kind == FINISHED:
+                raise Refused("run_finished", f"{run_id} has ended; see `earnest show {run_id}`")
+    assert order is not None
+    kept = read_kept(reader, run_id)
+    return Unfinished(order=order, started_ms=started_ms, kept=kept, last_ms=last_ms, pauses=tuple(pauses))
+
+
+def hold_run(run_folder: Path) -> None:
+    """Have a run, in a folder that is made if need be. Raises `Refused("run_in_work")`, naming who has it.
+
+    Does nothing where we have it.
+    """
+    if run_folder in _HELD:
+        return
+    run_folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(run_folder / LOCK_FILE)
+    if not lock.try_take():
+        holder = lock.holder
+        lock.close()
+        raise Refused("run_in_work", f"{run_folder.name} is being worked already by {holder}")
+    _HELD[run_folder] = lock
+
+
+def let_run_go(run_folder: Path) -> None:
+    """Let others have it. Does nothing where we do not."""
+    lock = _HELD.pop(run_folder, None)
+    if lock is not None:
+        lock.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from earnest.effects.ground.clock import Clock
@@ -18,20 +19,14 @@ Due: TypeAlias = Callable[[StoryContext, Terms, str], Members]
 """Look at the row with this key and do everything whose time has come. It moves the row's `wake_ms`, or ends it."""
 
 
+@dataclass(frozen=True, slots=True)
 class Timers:
     """Calls the story of each table for its rows that are due, oldest first. `stories`: table → key column, story."""
 
-    def __init__(
-        self,
-        desk: Desk,
-        terms: Terms,
-        stories: Mapping[str, tuple[str, Due]],
-        failed: Callable[[str], None],
-    ) -> None:
-        self._desk = desk
-        self._terms = terms
-        self._stories = stories
-        self._failed = failed
+    desk: Desk
+    terms: Terms
+    stories: Mapping[str, tuple[str, Due]]
+    failed: Callable[[str], None]
 
     async def run(self, clock: Clock) -> None:
         """Look about every second, for ever."""
@@ -55,39 +50,39 @@ class Timers:
         def earliest(reader: BooksReader) -> int | None:
             found = [
                 reader.execute(f"SELECT min(wake_ms) FROM {table} WHERE wake_ms IS NOT NULL").fetchone()[0]  # noqa: S608
-                for table in self._stories
+                for table in self.stories
             ]
             return min((at_ms for at_ms in found if at_ms is not None), default=None)
 
-        return await self._desk.database.ask(earliest)
+        return await self.desk.database.ask(earliest)
 
     async def _due(self) -> list[tuple[str, str]]:
-        now_ms = self._desk.now_ms()
+        now_ms = self.desk.now_ms()
 
         def read(reader: BooksReader) -> list[tuple[str, str]]:
             return [
                 (table, str(key))
-                for table, (column, _) in self._stories.items()
+                for table, (column, _) in self.stories.items()
                 for (key,) in reader.execute(
                     f"SELECT {column} FROM {table} WHERE wake_ms <= ? ORDER BY wake_ms LIMIT ?",  # noqa: S608
                     (now_ms, AT_ONCE),
                 ).fetchall()
             ]
 
-        return await self._desk.database.ask(read)
+        return await self.desk.database.ask(read)
 
     async def _wake(self, table: str, key: str) -> bool:
         """False where the row is due still: it would be looked at for ever."""
-        column, story = self._stories[table]
+        column, story = self.stories[table]
         try:
-            await self._desk.tick(lambda entry: story(entry, self._terms, key))
+            await self.desk.tick(lambda entry: story(entry, self.terms, key))
         except Exception as error:  # whatever it is, the deadlines of others are kept
             told = error if isinstance(error, EarnestError) else repr(error)
-            self._failed(f"{table} {key}: {told}")
+            self.failed(f"{table} {key}: {told}")
             return False
         sql = f"SELECT wake_ms FROM {table} WHERE {column} = ?"  # noqa: S608
-        wake = await self._desk.database.ask(lambda reader: reader.execute(sql, (key,)).fetchone())
-        if wake is not None and wake[0] is not None and wake[0] <= self._desk.now_ms():
-            self._failed(f"{table} {key}: its time has come and nothing was done")
+        wake = await self.desk.database.ask(lambda reader: reader.execute(sql, (key,)).fetchone())
+        if wake is not None and wake[0] is not None and wake[0] <= self.desk.now_ms():
+            self.failed(f"{table} {key}: its time has come and nothing was done")
             return False
         return True

@@ -48,8 +48,6 @@ class Tracing:
                 self._tool(envelope, called)
             case FinalResult() as result:
                 self._end(envelope, result)
-            case _:
-                pass
 
     async def close(self) -> None:
         """End what is open and send what waits."""

@@ -9,6 +9,7 @@ from enum import StrEnum
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.engine.facts import DECIDED, FINISHED
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
@@ -53,11 +54,11 @@ async def decide(
     Raises `Refused("effect_unasked")` where that is not asked, or not any more.
     """
 
-    def write(transaction: BooksReader) -> Fact:
+    def write(transaction: Transaction) -> int:
         asked = open_effect(transaction, run_id)
         if asked is None or key not in (None, asked.key):
             raise Refused("effect_unasked", f"{run_id} does not wait for a word about an effect")
         body = {"key": asked.key, "decision": decision.value, "by": by}
-        return Fact(kind=DECIDED, subject=run_id, at_ms=clock.now_ms(), body=body)
+        return transaction.record(Fact(kind=DECIDED, subject=run_id, at_ms=clock.now_ms(), body=body))
 
-    await database.write(lambda transaction: transaction.record(write(transaction)))
+    await database.write(write)

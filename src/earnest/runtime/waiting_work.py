@@ -16,7 +16,6 @@ from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.leases import RENEW_MS, give_lease, leave_leases, renew_leases, take_leases
 from earnest.effects.ground.storage.news import within
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import EarnestError
 from earnest.runtime.desk import Act, Desk, StoryContext
@@ -131,7 +130,11 @@ class WaitingWork(ABC):
             count = len(self._under_way)
             with suppress(EarnestError):  # the next time, or it runs out
                 now_ms = self._desk.now_ms()
-                held = await self._desk.database.write(partial(_renewed, self._holder, now_ms)) if count else 0
+                held = (
+                    await self._desk.database.write(partial(renew_leases, holder=self._holder, now_ms=now_ms))
+                    if count
+                    else 0
+                )
                 if held < min(count, len(self._under_way)):
                     _LOG.warning("leases have run out: others begin the same work anew")
 
@@ -147,7 +150,3 @@ class WaitingWork(ABC):
     async def _give_all(self) -> None:
         now_ms = self._desk.now_ms()
         await self._desk.database.write(lambda transaction: leave_leases(transaction, self._holder, now_ms))
-
-
-def _renewed(holder: str, now_ms: int, transaction: Transaction) -> int:
-    return renew_leases(transaction, holder, now_ms)

@@ -12,15 +12,7 @@ from earnest.runtime.desk import StoryContext
 from earnest.world.places import HOUR_MS, Cell, cell_of, place_at
 from earnest.world.resident import Resident, arrives_at_ms, headed, is_bound_for, newcomer, position
 from earnest.world.service import POSTS, REMARKS, RESIDENTS
-from earnest.world.talk import (
-    POSTS_IN_THREAD_MAX,
-    POSTS_PER_DAY,
-    SAID_PER_HOUR,
-    Post,
-    Reach,
-    Remark,
-    hearers,
-)
+from earnest.world.talk import POSTS_IN_THREAD_MAX, POSTS_PER_DAY, SAID_PER_HOUR, Post, Reach, Remark, hearers
 
 MAY_LIVE: Final = (Scope.LIVE, Scope.HEARTBEAT, Scope.REGISTERED)
 AROUND_MAX: Final = 1_000

@@ -18,7 +18,7 @@ from earnest.app.places import HOME_VARIABLE
 from earnest.contracts.spec import FORMAT, VerificationSpec, spec_to_json
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError, Faulty, Refused, Waits
-from earnest.runtime.submission import submissions
+from earnest.runtime.judging import submissions
 from earnest.verification.verdict import Answer, Verdict
 
 if TYPE_CHECKING:

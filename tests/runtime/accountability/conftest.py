@@ -28,8 +28,8 @@ from earnest.identity.caller import Caller, Scope
 from earnest.identity.service import PRESENCES
 from earnest.market.terms import Terms
 from earnest.runtime.accountability.checking_in import CheckIn, TaskAssertion, check_in
+from earnest.runtime.accountability.deciding import agree
 from earnest.runtime.accountability.judging import HeartbeatJudging
-from earnest.runtime.accountability.pinning import agree
 from earnest.runtime.desk import Desk
 from earnest.runtime.market.market import Market
 from earnest.runtime.recompute import recompute

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.accountability.service import HEARTBEATS
 from earnest.foundation.errors import Refused
-from earnest.runtime.accountability.deciding import decide, vote
-from earnest.runtime.accountability.pinning import begin_anew
+from earnest.runtime.accountability.deciding import begin_anew, decide, vote
 from earnest.views.score import list_events
 
 from .conftest import DAY_MS, MAIL, MINUTE_MS, NEWS, Duty, duty_in

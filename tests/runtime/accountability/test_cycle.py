@@ -11,9 +11,8 @@ from earnest.accountability.days import begins_at_ms
 from earnest.accountability.tiers import Penalty, Reward
 from earnest.foundation.errors import Refused
 from earnest.identity.caller import Scope
-from earnest.runtime.accountability.deciding import vote
+from earnest.runtime.accountability.deciding import agree, begin_anew, vote
 from earnest.runtime.accountability.judging import HeartbeatJudging
-from earnest.runtime.accountability.pinning import agree, begin_anew
 from earnest.views.score import list_events
 
 from .conftest import DAY_MS, MAIL, MINUTE_MS, NEWS, Duty, contract

@@ -11,9 +11,8 @@ from earnest.contracts.heartbeat.layout import LINES_MAX
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import EPOCH
 from earnest.runtime.accountability.checking_in import ARTIFACTS_BYTES_MAX, CheckIn, check_in, due_now
-from earnest.runtime.accountability.deciding import decide, vote
+from earnest.runtime.accountability.deciding import agree, begin_anew, decide, vote
 from earnest.runtime.accountability.judging import HeartbeatJudging
-from earnest.runtime.accountability.pinning import agree, begin_anew
 
 from .conftest import DAY_MS, MAIL, MINUTE_MS, NEWS, Duty, MakeDuty, contract
 from .test_ways_out import ESSAY, _artifact, judged_by

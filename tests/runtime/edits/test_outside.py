@@ -164,9 +164,9 @@ async def test_of_more_than_is_kept_nothing_is_put_back_and_the_run_works_all_th
 
 async def test_of_a_call_that_a_crash_cut_off_what_stands_there_now_is_what_it_left(dear: Path, tmp_path: Path) -> None:
     kept = Preimages(tmp_path / "undo", run_id=RUN, home=dear.parent, ours=tmp_path / "books")
-    await kept.keep("r1/s1/a1/c1", [dear])
+    kept.keep("r1/s1/a1/c1", [dear])
     (dear / "a.txt").write_text("half\n")
-    await kept.keep("r1/s1/a1/c1", [dear])  # the call is made again
+    kept.keep("r1/s1/a1/c1", [dear])  # the call is made again
     with closing(Scene(home=tmp_path, original=dear).open()) as database:
         parts, _ = await database.read(lambda reader: changed_outside(reader, RUN, tmp_path / "undo"))
     assert list(told_outside(parts)) == [("changed", dear / "a.txt")]

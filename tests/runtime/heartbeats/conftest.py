@@ -16,8 +16,7 @@ from earnest.foundation.canonical import JsonObject, digest_bytes
 from earnest.foundation.instants import rfc3339_s
 from earnest.runtime.heartbeats.contract_file import ContractFile
 from earnest.runtime.heartbeats.program import Said, Work
-from earnest.runtime.heartbeats.report import CycleReport
-from earnest.runtime.heartbeats.runner import ActiveHours, HeartbeatRunner
+from earnest.runtime.heartbeats.runner import ActiveHours, CycleReport, HeartbeatRunner
 from earnest.runtime.heartbeats.state import RunnerState
 
 START_MS = 1_780_000_000_000

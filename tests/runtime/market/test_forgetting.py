@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from books_file import file_of
+from earnest.client.payloads_agents import AccountForgotten
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import BooksReader
@@ -19,11 +20,10 @@ from earnest.journal.redaction import REDACTED
 from earnest.journal.service import Sealer
 from earnest.journal.verify import JournalReport, What, verify_journal
 from earnest.market.service import JOBS
-from earnest.runtime.books import BOOKS
-from earnest.runtime.forgetting import AT_WORK, PERSONAL, ForgottenAccount, forget, handle_after
+from earnest.runtime.forgetting import AT_WORK, PERSONAL, forget, handle_after
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.posting import withdraw_job
-from earnest.runtime.recompute import recompute
+from earnest.runtime.recompute import BOOKS, recompute
 from earnest.views.accounts import OWNED
 
 from .conftest import Town, town_on, usd
@@ -142,7 +142,7 @@ def verified(town: Town) -> JournalReport:
     return town.database.read_sync(verify_journal)
 
 
-def forgotten(town: Town, name: str) -> ForgottenAccount:
+def forgotten(town: Town, name: str) -> AccountForgotten:
     return town.database.write_sync(lambda transaction: forget(transaction, name, town.market.desk.now_ms()))
 
 
@@ -192,10 +192,10 @@ async def test_the_words_go_and_the_books_still_verify_and_recompute(either: Tow
     after = texts(town)
     for word in ("A secret wish", "ann@example.org", "Nobody else may know"):
         assert word not in after
-    assert (done.account_id, done.rows > 2, done.facts > 2) == ("act_ann", True, True)
+    assert (done["account_id"], done["rows"] > 2, done["facts"] > 2) == ("act_ann", True, True)
     await Sealer(town.database, town.clock).seal()
     found = verified(town)
-    assert (found.intact, found.redacted) == (True, done.facts)
+    assert (found.intact, found.redacted) == (True, done["facts"])
     assert town.database.read_sync(lambda reader: list(reader.leaves()))[: len(leaves)] == leaves
     assert town.database.read_sync(lambda reader: recompute(reader, SystemClock())).differences == ()
     ann = town.database.read_sync(lambda reader: ACCOUNTS.find(reader, "act_ann"))
@@ -208,7 +208,7 @@ async def test_whoever_is_forgotten_is_forgotten_again_without_a_change(town: To
     forgotten(town, "ann")
     before = texts(town)
     again = forgotten(town, "act_ann")
-    assert (again.rows, again.facts, again.artifacts) == (0, 0, 0)
+    assert (again["rows"], again["facts"], again["artifacts"]) == (0, 0, 0)
     assert texts(town) == before
 
 

@@ -1,6 +1,8 @@
 """What the platform gives, and how money comes in."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,6 @@ from earnest.market import settlement
 from earnest.market.terms import MICRO
 from earnest.runtime.market.money import (
     DEPOSITS_WAITING_MAX,
-    DepositNotice,
     ask_deposit,
     decide_deposit,
     give,
@@ -23,7 +24,7 @@ from earnest.runtime.market.money import (
 
 from .conftest import Town, usd
 
-ASKED = DepositNotice(currency="USD", amount_micro=usd(5), reference="transfer 17")
+ASKED: Mapping[str, Any] = {"currency": "USD", "amount_micro": usd(5), "reference": "transfer 17"}
 
 
 def have(town: Town, caller: Caller | None, currency: str = "USD") -> int:
@@ -35,8 +36,8 @@ def operator(town: Town) -> Caller:
     return town.somebody("olga", scope=Scope.OPERATOR, kind=AccountKind.OPERATOR)
 
 
-def ask(town: Town, caller: Caller, asked: DepositNotice = ASKED) -> str:
-    return str(town.act(caller, lambda entry: ask_deposit(entry, town.market.terms, asked))["deposit_id"])
+def ask(town: Town, caller: Caller, asked: Mapping[str, Any] = ASKED) -> str:
+    return str(town.act(caller, lambda entry: ask_deposit(entry, town.market.terms, **asked))["deposit_id"])
 
 
 def test_the_treasury_is_filled_once(town: Town) -> None:
@@ -106,7 +107,7 @@ def test_ai_dollars_do_not_come_from_outside(town: Town) -> None:
     ann = town.somebody("ann")
     for currency in ("AID", "XXX"):
         with pytest.raises(Refused, match="from outside"):
-            ask(town, ann, replace(ASKED, currency=currency))
+            ask(town, ann, {**ASKED, "currency": currency})
 
 
 def test_one_account_cannot_flood_the_operator_with_deposits(town: Town) -> None:
@@ -120,7 +121,7 @@ def test_one_account_cannot_flood_the_operator_with_deposits(town: Town) -> None
 
 def test_more_than_the_books_can_hold_is_not_confirmed(town: Town) -> None:
     ann, olga = town.somebody("ann", usd_micro=1), operator(town)
-    deposit_id = ask(town, ann, replace(ASKED, amount_micro=9 * 10**15))
+    deposit_id = ask(town, ann, {**ASKED, "amount_micro": 9 * 10**15})
     with pytest.raises(Refused) as refused:
         town.act(olga, lambda entry: decide_deposit(entry, deposit_id, confirmed=True, reason=""))
     assert refused.value.code == "limit_reached"

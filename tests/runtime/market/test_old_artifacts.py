@@ -16,8 +16,8 @@ from earnest.market.jobs.job import JobState
 from earnest.market.service import ARTIFACTS, CLAIMS, DISPUTES, JOBS
 from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.artifacts import collect_artifacts, keep_artifact
-from earnest.runtime.old_artifacts import UnusedArtifacts, end_artifacts, unused_artifacts
 from earnest.runtime.recompute import recompute
+from earnest.runtime.sweeping import UnusedArtifacts, end_artifacts, unused_artifacts
 
 from .conftest import Town, usd
 from .test_artifacts import claim as some_claim

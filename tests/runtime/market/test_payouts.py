@@ -11,7 +11,7 @@ from earnest.identity.caller import Caller, Scope
 from earnest.ledger.accounts import available, external, pending_out
 from earnest.ledger.payout import MOVES, RETURNS_MS, SEND_WITHIN_MS, Payout, PayoutState, step, with_wake
 from earnest.ledger.service import PAYOUTS, balance
-from earnest.runtime.market.payouts import PayoutDecision, decide_payout, request_payout, set_destination, tend_payouts
+from earnest.runtime.market.payouts import decide_payout, request_payout, set_destination, tend_payouts
 
 from .conftest import Town, usd
 
@@ -59,8 +59,8 @@ class Bank:
         return str(asked["payout_id"])
 
     def decide(self, payout_id: str, state: PayoutState, caller: Caller | None = None) -> None:
-        outcome = PayoutDecision(state=state, reference="ref", reason="said so")
-        self.town.act(caller or self.olga, lambda entry: decide_payout(entry, payout_id, outcome))
+        said = {"reference": "ref", "reason": "said so"}
+        self.town.act(caller or self.olga, lambda entry: decide_payout(entry, payout_id, state, **said))
 
     async def tend(self, rail: ScriptedRail | ManualRail, *, after_ms: int = 0) -> int:
         self.town.clock.jump_ms(after_ms)

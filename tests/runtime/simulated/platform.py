@@ -29,9 +29,9 @@ from earnest.journal.heads import Head
 from earnest.journal.service import Sealer
 from earnest.runtime.bus_relay import BusRelay
 from earnest.runtime.desk import Desk
+from earnest.runtime.market.clocks import TIMETABLE
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.market import Market
-from earnest.runtime.market.timetable import TIMETABLE
 from earnest.runtime.timers import Timers
 
 from .server import SimulatedEngine, SimulatedServer, SimulatedWatch, SimulatedWriting

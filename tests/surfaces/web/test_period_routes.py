@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from earnest.effects.ground.clock import VirtualClock
+from earnest.runtime.market.clocks import TIMETABLE
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.periods import open_first_period
-from earnest.runtime.market.timetable import TIMETABLE
 from earnest.runtime.recompute import recompute
 from earnest.runtime.timers import Timers
 

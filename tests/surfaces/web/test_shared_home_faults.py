@@ -26,7 +26,7 @@ from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.engine.facts import FINISHED, MESSAGES, STARTED
 from earnest.foundation.errors import Unavailable
-from earnest.runtime.memory_books import memory_faults
+from earnest.runtime.recall import memory_faults
 from earnest.runtime.recompute import recompute
 from earnest.runtime.simulation.invariants import broken
 from earnest.testing.served import PROGRAM, RefusedByPlatform, ServedPlatform, served

@@ -9,12 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from earnest.accountability.agreement import (
-    FIRST_USE,
-    Agreement,
-    possible_of,
-    with_progress,
-)
+from earnest.accountability.agreement import FIRST_USE, Agreement, possible_of, with_progress
 from earnest.accountability.asking import SECOND_MS, AskedTask, Moment, asked_for, begun, weakenings
 from earnest.accountability.days import date_of
 from earnest.accountability.gate import Skip, closed_gate, minute_of
@@ -34,7 +29,7 @@ from earnest.identity.caller import Caller, Scope
 from earnest.market.claims.artifact import artifact_id
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.accountability.booking import book
-from earnest.runtime.accountability.pinning import read_contract, save_agreement
+from earnest.runtime.accountability.deciding import read_contract, save_agreement
 from earnest.runtime.desk import Act, StoryContext
 
 RETRY_S: Final = 5

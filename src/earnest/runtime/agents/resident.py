@@ -17,6 +17,7 @@ from earnest.client.client import LastHome
 from earnest.client.heartbeat import HeartbeatState, load_state, next_boundary_ms, save_state
 from earnest.client.problem import Problem
 from earnest.effects.ground.clock import Chance, Clock
+from earnest.effects.ground.storage.news import within
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import EarnestError, Unavailable
 from earnest.foundation.instants import rfc3339_s
@@ -254,12 +255,4 @@ class ResidentRunner:
 
     async def _until(self, at_ms: int) -> None:
         """Return at that instant, or when somebody wakes the agent."""
-        naps = [
-            asyncio.ensure_future(one)
-            for one in (self._clock.sleep_ms(at_ms - self._clock.now_ms()), self._woken.wait())
-        ]
-        try:
-            await asyncio.wait(naps, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for nap in naps:
-                nap.cancel()
+        await within(self._woken, self._clock, at_ms - self._clock.now_ms())

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -64,7 +65,13 @@ class Edits:
         another process, which it names, applies something for long.
         """
         async with self._alone(APPLYING_WAIT_MS):
-            return await self._apply(run_id, unverified=unverified, merge=merge)
+            await self._complete(run_id)
+            change = await self.database.read(lambda reader: read_change(reader, run_id, self.runs))
+            _check(change, unverified=unverified)
+            part = partial(self._part, run_id, merge=merge)
+            parts = [found for edit in change.edits if (found := await asyncio.to_thread(part, edit))]
+            await self._perform(run_id, parts, is_undo=False)
+            return tuple(parts)
 
     async def undo(self, run_id: str) -> tuple[EditPart, ...]:
         """Bring back what stood there before, in edits and wherever else calls of the run wrote with leave.
@@ -72,7 +79,20 @@ class Edits:
         Raises `Refused`: `not_applied`, `run_unfinished`, `edit_link`, and as `apply` for what has changed.
         """
         async with self._alone(APPLYING_WAIT_MS):
-            return await self._undo(run_id)
+            await self._complete(run_id)
+            standing = await self.database.read(lambda reader: standing_of(reader, run_id))
+            parts = await self.database.read(lambda reader: self._outside(reader, run_id, standing))
+            if standing.edits is ChangeStanding.APPLIED and standing.applied is not None:
+                parts = (*_parts_of(standing.applied), *parts)
+            if not parts:
+                why = "it was taken back" if standing.is_undone else "it changed nothing else"
+                raise Refused("not_applied", f"the change of {run_id} is not applied, and {why}")
+            back = [EditPart(path, inverted(steps, marks), {}) for path, steps, marks in parts]
+            if found := _conflicts(run_id, back):
+                raise _conflict(found)
+            await asyncio.to_thread(self._keep, run_id, back)
+            await self._perform(run_id, back, is_undo=True)
+            return tuple(back)
 
     async def recover(self) -> None:
         """Complete what killed processes began, unless another process is applying now."""
@@ -91,30 +111,6 @@ class Edits:
     def _alone(self, wait_ms: int) -> AbstractAsyncContextManager[None]:
         """One process at a time: between a look at the user's files and their replacement nobody comes."""
         return alone(self.lock, self.clock, wait_ms)
-
-    async def _apply(self, run_id: str, *, unverified: bool, merge: bool) -> tuple[EditPart, ...]:
-        await self._complete(run_id)
-        change = await self._change(run_id)
-        _check(change, unverified=unverified)
-        parts = [part for edit in change.edits if (part := await asyncio.to_thread(self._part, run_id, edit, merge))]
-        await self._perform(run_id, parts, is_undo=False)
-        return tuple(parts)
-
-    async def _undo(self, run_id: str) -> tuple[EditPart, ...]:
-        await self._complete(run_id)
-        standing = await self.database.read(lambda reader: standing_of(reader, run_id))
-        parts = await self.database.read(lambda reader: self._outside(reader, run_id, standing))
-        if standing.edits is ChangeStanding.APPLIED and standing.applied is not None:
-            parts = (*_parts_of(standing.applied), *parts)
-        if not parts:
-            why = "it was taken back" if standing.is_undone else "it changed nothing else"
-            raise Refused("not_applied", f"the change of {run_id} is not applied, and {why}")
-        back = [EditPart(path, inverted(steps, marks), {}) for path, steps, marks in parts]
-        if found := [path / at for path, steps, _ in back for at in _conflicts(Original(path, run_id), steps)]:
-            raise _conflict(found)
-        await asyncio.to_thread(self._keep, run_id, back)
-        await self._perform(run_id, back, is_undo=True)
-        return tuple(back)
 
     def _outside(self, reader: BooksReader, run_id: str, standing: RunStanding) -> tuple[EditPart, ...]:
         """What calls changed outside the workspace, if it was not taken back before."""
@@ -140,16 +136,12 @@ class Edits:
                 if step.before is not None and step.before.kind is EntryKind.FILE:
                     Original(path, run_id).keep(step.path, undo_store(self.runs, run_id))
 
-    async def _change(self, run_id: str) -> RunChange:
-        return await self.database.read(lambda reader: read_change(reader, run_id, self.runs))
-
     async def _complete(self, run_id: str) -> None:
         begun = (await self.database.read(lambda reader: standing_of(reader, run_id))).begun
         if begun is None:
             return
         parts = _parts_of(begun)
-        found = [path / at for path, steps, _ in parts for at in _conflicts(Original(path, run_id), steps)]
-        if found:
+        if found := _conflicts(run_id, parts):
             await self._abandon(run_id, parts, f"{found[0]} was changed by somebody else meanwhile")
         else:
             await self._replace(run_id, parts)
@@ -182,7 +174,7 @@ class Edits:
             await asyncio.to_thread(original.replace, inverted(ours, marks), self._contents(run_id))
         await self._record(run_id, ABANDONED, {"reason": reason})
 
-    def _part(self, run_id: str, edit: EditChange, merge: bool) -> EditPart | None:
+    def _part(self, run_id: str, edit: EditChange, *, merge: bool) -> EditPart | None:
         """What is to be replaced of one edit, its former contents kept."""
         if edit.links:
             raise Refused(
@@ -199,9 +191,7 @@ class Edits:
             (steps if joined else lost).append(joined or step)
         if lost:
             raise _conflict([edit.path / step.path if step.path else edit.path for step in lost])
-        kept = [step for step in steps if step.before is not None and step.before.kind is EntryKind.FILE]
-        for step in kept:
-            original.keep(step.path, undo_store(self.runs, run_id))
+        self._keep(run_id, [EditPart(edit.path, tuple(steps), {})])
         plain = (EntryKind.FILE, EntryKind.FOLDER)
         marks = {step.path: original.marks(step.path) for step in steps if step.before and step.before.kind in plain}
         return EditPart(path=edit.path, steps=tuple(steps), marks=marks) if steps else None
@@ -267,8 +257,9 @@ def _check(change: RunChange, *, unverified: bool) -> None:
         )
 
 
-def _conflicts(original: Original, steps: Sequence[EditStep]) -> tuple[str, ...]:
-    return conflicts(steps, entries_of(original, steps))
+def _conflicts(run_id: str, parts: Sequence[EditPart]) -> list[Path]:
+    """Where somebody else has changed what is to be replaced."""
+    return [path / at for path, steps, _ in parts for at in conflicts(steps, entries_of(Original(path, run_id), steps))]
 
 
 def _conflict(paths: Sequence[Path]) -> Refused:

@@ -6,7 +6,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.hands.edits.step import EditStep, links_in, steps_of
 from earnest.effects.hands.edits.taking import EDIT_LIMITS
@@ -14,12 +13,12 @@ from earnest.effects.hands.edits.text_diff import LineCount, changed_lines, unif
 from earnest.effects.hands.workspace.changes import PathEntry
 from earnest.effects.hands.workspace.checkpoints import Since, changes_since
 from earnest.effects.hands.workspace.tree import EntryKind
-from earnest.engine.codec import decode
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.messages import FinalResult
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.errors import Refused
+from earnest.foundation.shapes import from_json
 from earnest.runtime.edits.taking import BASE, TAKEN, history_mounts, left_out_of
 from earnest.runtime.order import order_from_json
 
@@ -59,11 +58,13 @@ class EditChange:
 
     def before(self, step: EditStep) -> bytes | None:
         """The content that the step replaces, as the run was given it."""
-        return _content(self.since.checkpoints.kept(step.before)) if _is_file(step.before) and step.before else None
+        if not (step.before and _is_file(step.before)):
+            return None
+        return self.since.checkpoints.kept(step.before).read_bytes()
 
     def after(self, step: EditStep) -> bytes | None:
         """The content that the run left."""
-        return _content(self.source(step)) if _is_file(step.after) else None
+        return self.source(step).read_bytes() if _is_file(step.after) else None
 
     def source(self, step: EditStep) -> Path:
         """Where the content that the run left lies."""
@@ -137,7 +138,7 @@ def read_change(reader: BooksReader, run_id: str, runs: Path) -> RunChange:
             case kind if kind == TAKEN:
                 left_out = left_out_of(fact.body)
             case _:
-                result = _result_of(fact)
+                result = from_json(FinalResult, fact.body["result"], f"the end of {run_id}")
     if edits is None:
         raise Refused("run_unknown", f"there is no run {run_id}")
     if not edits:
@@ -194,18 +195,5 @@ def _edits(edits: Mapping[str, Path], folder: Path) -> tuple[EditChange, ...]:
     )
 
 
-def _result_of(fact: StoredFact) -> FinalResult:
-    body = fact.body["result"]
-    assert isinstance(body, Mapping)
-    result = decode(FinalResult.__name__, body)
-    if not isinstance(result, FinalResult):
-        raise Broken(f"the end of {fact.subject} cannot be read")
-    return result
-
-
 def _is_file(entry: PathEntry | None) -> bool:
     return entry is not None and entry.kind is EntryKind.FILE
-
-
-def _content(place: Path) -> bytes:
-    return place.read_bytes()

@@ -1,6 +1,5 @@
 """What calls with leave changed outside the workspace: kept before, told after, and brought back by an undo."""
 
-import asyncio
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,25 +42,15 @@ class EditPart(NamedTuple):
 
 
 class Preimages:
-    """Keeps what stands where a call may write, in the run's `store`; nothing of what is private in `home`."""
+    """Keeps what stands where a call may write, in the run's `store`, but nothing private in `home`. It blocks."""
 
     def __init__(self, store: Path, *, run_id: str, home: Path | None, ours: Path) -> None:
         self._store = store
         self._run_id = run_id
         self._hidden = private_places(home, (ours,)) if home else (ours,)
 
-    async def keep(self, key: str, paths: Sequence[Path]) -> None:
+    def keep(self, key: str, paths: Sequence[Path]) -> None:
         """Before the call of this key begins. Made again after a crash, what stood there the first time counts."""
-        await asyncio.to_thread(self._keep, key, paths)
-
-    async def changed(self, key: str) -> JsonObject:
-        """After it: each path that differs, and where what stood there was too much to be kept.
-
-        Nothing, of a call that began before anything was kept.
-        """
-        return await asyncio.to_thread(self._changed, key)
-
-    def _keep(self, key: str, paths: Sequence[Path]) -> None:
         place = _manifest(self._store, key)
         if place.exists():
             return
@@ -80,7 +69,11 @@ class Preimages:
         half.replace(place)
         sync_folder(self._store)
 
-    def _changed(self, key: str) -> JsonObject:
+    def changed(self, key: str) -> JsonObject:
+        """After it: each path that differs, and where what stood there was too much to be kept.
+
+        Nothing, of a call that began before anything was kept.
+        """
         place = _manifest(self._store, key)
         return _changed_since(json.loads(place.read_text())) if place.exists() else {"changed": [], "unkept": []}
 
@@ -145,15 +138,11 @@ def _joined(parts: Sequence[EditPart]) -> Iterator[EditPart]:
                 marks[place] = part.marks[step.path]
     for root in sorted(root for root in roots if not roots.intersection(root.parents)):
         below = {place: step for place, step in steps.items() if place.is_relative_to(root)}
-        named = {place: _name(place, root) for place in below}
+        named = {place: "" if place == root else str(place.relative_to(root)) for place in below}
         changed = [replace(below[at], path=named[at]) for at in sorted(below) if below[at].before != below[at].after]
         kept = {named[place]: one for place, one in marks.items() if place in named}
         if changed:
             yield EditPart(root, tuple(changed), kept)
-
-
-def _name(place: Path, root: Path) -> str:
-    return "" if place == root else str(place.relative_to(root))
 
 
 def told_outside(parts: Iterable[EditPart]) -> Iterator[tuple[str, Path]]:

@@ -2,10 +2,10 @@
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from earnest.effects.hands.edits.taking import EDIT_LIMITS, GIT, Taken, take_in
 from earnest.effects.hands.sandbox.api import Mount
@@ -60,32 +60,20 @@ async def take_in_edits(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditBase:
-    """`verification.plugin.Base`: what an edit was when it was taken in."""
+    """`verification.plugin.Base`: what an edit was when it was taken in. `place`: where the content of a path lies."""
 
     entries: Mapping[str, PathEntry]
-    workspace: Workspace
+    place: Callable[[str], Path]
 
     def content(self, path: str) -> bytes:
         """See `Base`."""
-        return self.workspace.checkpoints.kept(self.entries[path]).read_bytes()
+        return self.place(path).read_bytes()
 
 
-def edit_bases(edits: Mapping[str, Path], workspace: Workspace) -> dict[str, EditBase]:
+def edit_bases(edits: Mapping[str, Path], workspace: Workspace) -> dict[str, Base]:
     """The base of each edit by its name."""
     remembered = workspace.checkpoints.find(BASE) or {}
-    return {name: EditBase(entries=_of_edit(remembered, name), workspace=workspace) for name in edits}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Untouched:
-    """`verification.plugin.Base` of a copy on which nothing was done."""
-
-    entries: Mapping[str, PathEntry]
-    folder: Path
-
-    def content(self, path: str) -> bytes:
-        """See `Base`."""
-        return (self.folder / path).read_bytes()
+    return _bases(edits, remembered, lambda path: workspace.checkpoints.kept(remembered[path]))
 
 
 def untouched(edits: Mapping[str, Path], folder: Path, histories: Path) -> tuple[dict[str, Base], tuple[Mount, ...]]:
@@ -94,22 +82,23 @@ def untouched(edits: Mapping[str, Path], folder: Path, histories: Path) -> tuple
         (histories / "histories").mkdir(parents=True, exist_ok=True)
         take_in(path, folder / name, _history(histories, name))
     read = KnownContent(folder, EDIT_LIMITS, frozenset()).read()
-    bases: dict[str, Base] = {name: _Untouched(entries=_of_edit(read.entries, name), folder=folder) for name in edits}
-    return bases, history_mounts(edits, histories)
+    return _bases(edits, read.entries, lambda path: folder / path), history_mounts(edits, histories)
 
 
-def _of_edit(entries: Mapping[str, PathEntry], name: str) -> dict[str, PathEntry]:
-    return {at: one for at, one in entries.items() if at == name or at.startswith(f"{name}/")}
+def _bases(edits: Iterable[str], entries: Mapping[str, PathEntry], place: Callable[[str], Path]) -> dict[str, Base]:
+    """Of each edit, what stands at its name and below."""
+    return {
+        name: EditBase(
+            entries={at: one for at, one in entries.items() if at == name or at.startswith(f"{name}/")}, place=place
+        )
+        for name in edits
+    }
 
 
 def left_out_of(body: JsonObject) -> tuple[str, ...]:
     """What `edit.taken` says that edits were copied without, each with the reason."""
-    return tuple(
-        f"{edit['name']}/{what}"
-        for edit in _listed(body, "edits")
-        if isinstance(edit, Mapping)
-        for what in _listed(edit, "left_out")
-    )
+    edits: Any = body["edits"]
+    return tuple(f"{edit['name']}/{what}" for edit in edits for what in edit["left_out"])
 
 
 def _take(name: str, path: Path, workspace: Workspace, run_folder: Path) -> Taken:
@@ -141,9 +130,3 @@ def _remove(path: Path) -> None:
 
 def _history(run_folder: Path, name: str) -> Path:
     return run_folder / "histories" / name
-
-
-def _listed(body: JsonObject, name: str) -> Sequence[JsonValue]:
-    values = body[name]
-    assert isinstance(values, list | tuple)
-    return values

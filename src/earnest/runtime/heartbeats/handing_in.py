@@ -1,6 +1,6 @@
 """A turn handed in once, whatever is killed or lost on the way."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,14 +26,6 @@ FINAL: Final = frozenset({400, 404, 413, 415, 422})
 """Whatever is sent again, the answer stays."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HandedIn:
-    """`skip`: why the platform did not take it. Neither: the verdict is not there yet."""
-
-    skip: str = ""
-    heartbeat: Heartbeat | None = None
-
-
 class HandingIn:
     """Hands in the turn that stands in the files, and forgets it there once it is over."""
 
@@ -43,10 +35,11 @@ class HandingIn:
         self._clock = clock
         self._chance = chance
 
-    async def hand_in(self) -> HandedIn:
-        """Send it, or go on after it was sent.
+    async def hand_in(self) -> Heartbeat | str | None:
+        """Send it, or go on after it was sent: the judged heartbeat, or why the platform did not take it.
 
-        Raises `ProgramFailed` where the platform will never take it, else `Problem` and `Unavailable`: then it stays.
+        None: the verdict is not there yet. Raises `ProgramFailed` where the platform will never take it, else `Problem`
+        and `Unavailable`: then it stays.
         """
         turn = self._state.kept.turn
         assert turn is not None
@@ -56,8 +49,8 @@ class HandingIn:
             if not turn.heartbeat_id:
                 skip = await self._send(turn)
                 if skip:
-                    return HandedIn(skip=skip)
-            return HandedIn(heartbeat=await self._verdict())
+                    return skip
+            return await self._verdict()
         except Problem as problem:
             if problem.status not in FINAL:
                 raise

@@ -1,8 +1,9 @@
-"""The runner of a contract: ask what is due, have it done, hand it in once, and wait."""
+"""The runner of a contract: ask what is due, have it done, hand it in once, say what came of it, and wait."""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Final
 
 from earnest.accountability.gate import DailyHours, Skip
@@ -12,15 +13,16 @@ from earnest.client.payloads_scores import Due, Heartbeat
 from earnest.client.problem import Problem
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.ground.process import ProgramFailed
+from earnest.effects.ground.storage.news import within
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
+from earnest.foundation.instants import rfc3339_s
 from earnest.runtime.heartbeats.artifacts import artifacts_left
 from earnest.runtime.heartbeats.contract_file import ContractFile, first_tasks, shortest_every_ms
 from earnest.runtime.heartbeats.handing_in import HandingIn
 from earnest.runtime.heartbeats.pacing import HeartbeatPace, failure_wait_ms, first_look_ms, next_look_ms, opens_ms
 from earnest.runtime.heartbeats.platform import HeartbeatPlatform
 from earnest.runtime.heartbeats.program import AgentProgram, Said, Work
-from earnest.runtime.heartbeats.report import CycleOutcome, CycleReport
 from earnest.runtime.heartbeats.state import HeartbeatTurn, RunnerState
 
 SECOND_MS: Final = 1_000
@@ -31,6 +33,62 @@ WAKE_SPACING_MS: Final = 1_000
 BACK_PRESSURE: Final = "back_pressure"
 ALL_DAY: Final = DailyHours()
 NOT_IDLE: Final = frozenset({Skip.BUSY.value, Skip.OUTSIDE_ACTIVE_HOURS.value})
+
+
+class CycleOutcome(StrEnum):
+    """How a cycle ended."""
+
+    JUDGED = "judged"
+    UNJUDGED = "unjudged"
+    """It was handed in; the verdict is not there yet."""
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    """The program, or its contract."""
+    UNANSWERED = "unanswered"
+    """The platform."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CycleReport:
+    """`reason`: why it was skipped, or what went wrong. `notes`: what else should be seen.
+
+    `is_open`: so many failures in a row that the next cycle is a trial.
+    """
+
+    at_ms: int
+    next_ms: int
+    outcome: CycleOutcome
+    reason: str = ""
+    heartbeat: Heartbeat | None = None
+    notes: tuple[str, ...] = ()
+    failures: int = 0
+    idle: int = 0
+    is_open: bool = False
+
+    def to_json(self) -> JsonObject:
+        """One line of `--json`."""
+        return {
+            "at": rfc3339_s(self.at_ms),
+            "outcome": self.outcome.value,
+            "reason": self.reason or None,
+            "heartbeat": self.heartbeat,  # type: ignore[dict-item]
+            "notes": list(self.notes),
+            "failures": self.failures,
+            "idle": self.idle,
+            "circuit": "open" if self.is_open else "closed",
+            "next_at": rfc3339_s(self.next_ms),
+        }
+
+    def lines(self) -> list[str]:
+        """The same for people."""
+        head = f"{rfc3339_s(self.at_ms)}  {self.outcome:<10}"
+        found = self.heartbeat["outcome"] if self.heartbeat else None
+        if self.heartbeat and found:
+            verdicts = ", ".join(f"{task['id']} {task['verdict']}" for task in self.heartbeat["tasks"])
+            head += f"  {self.heartbeat['points']:+d} points, {found['score']} of {found['target']}: {verdicts}"
+        told = [*(found["feedback"] if found else ()), *self.notes]
+        told += [f"{self.failures} failures in a row: paused"] if self.is_open else []
+        return [f"{head}  {self.reason}".rstrip(), *(f"  {one}" for one in told), f"  next {rfc3339_s(self.next_ms)}"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,12 +261,12 @@ class HeartbeatRunner:
 
     async def _hand_in(self) -> _Found:
         """Hand in the turn that is under way, or go on with that."""
-        handed_in = await self._handing_in.hand_in()
-        if handed_in.heartbeat is None:
-            outcome = CycleOutcome.SKIPPED if handed_in.skip else CycleOutcome.UNJUDGED
-            return _Found(outcome=outcome, reason=handed_in.skip)
-        pace = _pace_after(handed_in.heartbeat, self._every_ms)
-        return _Found(outcome=CycleOutcome.JUDGED, heartbeat=handed_in.heartbeat, pace=pace)
+        found = await self._handing_in.hand_in()
+        if found is None:
+            return _Found(outcome=CycleOutcome.UNJUDGED)
+        if isinstance(found, str):
+            return _Found(outcome=CycleOutcome.SKIPPED, reason=found)
+        return _Found(outcome=CycleOutcome.JUDGED, heartbeat=found, pace=_pace_after(found, self._every_ms))
 
     def _after_answer(self, found: _Found) -> CycleReport:
         now_ms, before = self._clock.now_ms(), self._state.pace
@@ -269,16 +327,8 @@ class HeartbeatRunner:
             left_ms = min(at_ms - self._clock.now_ms(), planned_ms - waited_ms)  # a clock put back delays nothing
             if left_ms <= 0:
                 return
-            await self._nap(min(left_ms, NAP_MS))
+            await within(self._woken, self._clock, min(left_ms, NAP_MS))
         await self._clock.sleep_ms(min(WAKE_SPACING_MS, self._began_ms + WAKE_SPACING_MS - self._clock.now_ms()))
-
-    async def _nap(self, duration_ms: int) -> None:
-        naps = [asyncio.ensure_future(one) for one in (self._clock.sleep_ms(duration_ms), self._woken.wait())]
-        try:
-            await asyncio.wait(naps, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for nap in naps:
-                nap.cancel()
 
 
 def _pace_of(due: Due, every_ms: int | None) -> HeartbeatPace:

@@ -1,4 +1,7 @@
-"""What time alone does to jobs and claims."""
+"""What time alone does to jobs and claims, and the story that the clock calls for each table."""
+
+from collections.abc import Mapping
+from typing import Final
 
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
@@ -13,9 +16,11 @@ from earnest.market.reviews.standing import standing
 from earnest.market.service import APPLICATIONS, CLAIMS, JOBS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import StoryContext
+from earnest.runtime.market import capabilities, disputing, presence, trials
 from earnest.runtime.market.claiming import open_claim
 from earnest.runtime.market.reviewing import close_reviews
 from earnest.runtime.market.settling import advance, save_job, settle
+from earnest.runtime.timers import Due
 
 APPLICANTS_MAX = 100
 
@@ -43,8 +48,6 @@ def job_due(entry: StoryContext, terms: Terms, job_id: str) -> JsonObject:
         case "window_ended":
             job = save_job(entry, job, window_ended(job), "window_ended")
             _choose(entry, terms, job)
-        case _:
-            pass
     return {"job_id": job.id, "state": job.state.value}
 
 
@@ -74,3 +77,14 @@ def _clear(entry: StoryContext, claim: Claim) -> Claim:
     cleared = with_wake(earnings_cleared(claim))
     CLAIMS.change(entry.transaction, entry.now_ms, claim, cleared, event="cleared", touching=(claim.seller,))
     return cleared
+
+
+TIMETABLE: Final[Mapping[str, tuple[str, Due]]] = {
+    "jobs": ("id", job_due),
+    "claims": ("id", claim_due),
+    "disputes": ("id", disputing.due),
+    "capabilities": ("id", capabilities.due),
+    "trials": ("id", trials.due),
+    "presences": ("account_id", presence.due),
+}
+"""Every table whose rows wake for what a transaction alone can do: its key, and the story."""

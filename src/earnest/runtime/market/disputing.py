@@ -1,7 +1,7 @@
 """Disputes: raised with a stake, argued in turns, ruled by an arbiter or at last by the clock."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -251,14 +251,11 @@ def _is_known(entry: StoryContext, dispute: Dispute, sha256: str) -> bool:
     """True for an artifact of the caller, and for what was handed in for the claim or shown in the case."""
     if ARTIFACTS.get(entry.transaction, artifact_id(entry.me.id, sha256)) is not None:
         return True
-    return sha256 in _handed_in(entry.transaction, dispute)
-
-
-def _handed_in(reader: BooksReader, dispute: Dispute) -> Collection[str]:
-    submissions = SUBMISSIONS.where(reader, "claim_id = ?", (dispute.claim_id,))
-    statements = STATEMENTS.where(reader, "dispute_id = ?", (dispute.id,))
-    found = {item["sha256"] for submission in submissions for item in json.loads(submission.manifest)}
-    return found.union(*(json.loads(statement.evidence) for statement in statements))
+    submissions = SUBMISSIONS.where(entry.transaction, "claim_id = ?", (dispute.claim_id,))
+    if any(sha256 == item["sha256"] for submission in submissions for item in json.loads(submission.manifest)):
+        return True
+    statements = STATEMENTS.where(entry.transaction, "dispute_id = ?", (dispute.id,))
+    return any(sha256 in json.loads(statement.evidence) for statement in statements)
 
 
 def _save(entry: StoryContext, before: Dispute, after: Dispute, event: str) -> Dispute:

@@ -105,7 +105,7 @@ class Homes:
         """True until its time is over or a fact concerns it: at most one read by index."""
         if not ready.built_at_ms <= now_ms < ready.valid_until_ms:
             return False
-        if seen_at_ms is not None and ready.health is not _health(now_ms, seen_at_ms, ready.expected_s):
+        if seen_at_ms is not None and ready.health is not health((now_ms - seen_at_ms) // SECOND_MS, ready.expected_s):
             return False
         if ready.seq != newest:
             if await self._database.ask(lambda reader: reader.touched(*ready.subjects)) != ready.touched:
@@ -145,7 +145,3 @@ class Homes:
         while self._kept_bytes > KEPT_BYTES_MAX and len(self._kept) > 1:
             _, gone = self._kept.popitem(last=False)
             self._kept_bytes -= gone.size_bytes
-
-
-def _health(now_ms: int, seen_at_ms: int, expected_s: int) -> HeartbeatHealth:
-    return health((now_ms - seen_at_ms) // SECOND_MS, expected_s)

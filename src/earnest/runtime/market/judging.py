@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from earnest.contracts.criterion import Criterion, no_check_faults, read_criteria
 from earnest.contracts.node import node_of
@@ -33,7 +33,7 @@ from earnest.runtime.market.settling import advance
 from earnest.runtime.probing import is_probed, need_probes, told
 from earnest.runtime.waiting_work import WaitingWork
 from earnest.verification.plugin import Promise
-from earnest.verification.verdict import Answer, CriterionVerdict, Verdict, verdict_to_json
+from earnest.verification.verdict import Answer, Verdict, verdict_to_json
 
 REASON_CHARACTERS_MAX: Final = 2_000
 CRITERIA_KEPT_MAX: Final = 128
@@ -43,12 +43,29 @@ _NOBODY: Final = "no machine decides it: it waits for whoever accepts the work"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Judged:
+class Judged:
     """What was handed in, for which job, and whose that is."""
 
     job: Job
     poster: Account
     submission: Submission
+
+    @classmethod
+    def read(cls, reader: BooksReader, claim: Claim, submission: Submission) -> "Judged":
+        """A submission for this claim, with all that it is judged by."""
+        job = JOBS.find(reader, claim.job_id)
+        return cls(job=job, poster=ACCOUNTS.find(reader, job.creator), submission=submission)
+
+    async def tried(self, market: Market, criteria: Sequence[Criterion]) -> Verdict:
+        """What the verifier says of the stored copy. Raises `Broken` and `Unavailable` where it cannot be laid out."""
+        promise = Promise(title=self.job.title, text=self.job.text, origin=self.submission.claim_id)
+        lays = partial(lay_out_all, market, self.job, self.submission)
+        return await market.verifier_of(self.poster).verify(criteria, lays, promise=promise)
+
+    @property
+    def verdict(self) -> Mapping[str, Any]:
+        """The one that it has. Raises `ValueError` where it has none yet."""
+        return cast("Mapping[str, Any]", json.loads(self.submission.verdict))
 
 
 class Judging(WaitingWork):
@@ -64,7 +81,7 @@ class Judging(WaitingWork):
 
     async def _do(self, key: str) -> Act:
         market = self._market
-        what = await market.desk.database.ask(lambda reader: _what(CLAIMS.find(reader, key), reader))
+        what = await market.desk.database.ask(lambda reader: _newest(CLAIMS.find(reader, key), reader))
         submission = what.submission
         try:
             verdict = await _verdict(market, what)
@@ -107,26 +124,23 @@ def _criteria(text: str) -> tuple[Criterion, ...]:
     return criteria
 
 
-def _what(claim: Claim, reader: BooksReader) -> _Judged:
+def _newest(claim: Claim, reader: BooksReader) -> Judged:
     newest = SUBMISSIONS.where(reader, "claim_id = ? ORDER BY revision DESC LIMIT 1", (claim.id,))
-    job = JOBS.find(reader, claim.job_id)
-    return _Judged(job=job, poster=ACCOUNTS.find(reader, job.creator), submission=next(newest))
+    return Judged.read(reader, claim, next(newest))
 
 
-async def _verdict(market: Market, what: _Judged) -> Mapping[str, Any]:
+async def _verdict(market: Market, what: Judged) -> Mapping[str, Any]:
     """What the verifier says of the stored copy. What we cannot lay out is unclear, for reasons of ours."""
     job, criteria = what.job, machine_criteria(what.job)
     if not criteria:
         return _unclear(_NOBODY)
-    verifier = market.verifier_of(what.poster)
     try:
         await asyncio.to_thread(need_owned, market, job.creator, _files_of(job))
-        need_probes(criteria, verifier.probe_names)
+        need_probes(criteria, market.verifier_of(what.poster).probe_names)
     except Refused as refused:
         return {**_unclear(f"the poster's fault: {refused}"), BY_POSTER: True}
-    promise = Promise(title=job.title, text=job.text, origin=what.submission.claim_id)
     try:
-        verdict = await verifier.verify(criteria, partial(lay_out_all, market, job, what.submission), promise=promise)
+        verdict = await what.tried(market, criteria)
     except (Broken, Unavailable) as error:
         return _unclear(f"it cannot be laid out: {error}")
     return _for_people(criteria, verdict, waits=len(criteria) < len(_criteria(job.criteria)))
@@ -139,16 +153,13 @@ def _unclear(reason: str) -> Mapping[str, Any]:
 def _for_people(criteria: Sequence[Criterion], verdict: Verdict, *, waits: bool) -> Mapping[str, Any]:
     """A machine's yes is not the last word where a criterion waits for people. What was measured stands apart."""
     pairs = list(zip(criteria, verdict.criteria, strict=True))
-    form = dict(verdict_to_json(replace(verdict, criteria=tuple(_told(*pair) for pair in pairs))))
+    told_all = (replace(one, reason=told(criterion, one.answer, one.reason).reason) for criterion, one in pairs)
+    form = dict(verdict_to_json(replace(verdict, criteria=tuple(told_all))))
     if measured := {one.id: one.reason for criterion, one in pairs if is_probed(criterion)}:
         form[MEASURED] = measured
     if waits and verdict.answer is Answer.VERIFIED:
         form |= {"verdict": Answer.UNCLEAR.value, "reason": _NOBODY}
     return form
-
-
-def _told(criterion: Criterion, found: CriterionVerdict) -> CriterionVerdict:
-    return replace(found, reason=told(criterion, found.answer, found.reason).reason)
 
 
 def _why(verdict: Mapping[str, Any]) -> str:

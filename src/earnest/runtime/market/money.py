@@ -1,6 +1,6 @@
 """Money that the platform gives, and money that comes in."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from earnest.client.payloads_money import Deposit as DepositShown
@@ -49,21 +49,15 @@ def give(entry: StoryContext, chain: Chain) -> int:
     return needed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DepositNotice:
-    """Money that somebody says they have sent: so much, and by which they call it."""
+def ask_deposit(entry: StoryContext, terms: Terms, *, currency: str, amount_micro: int, reference: str) -> DepositShown:
+    """Say that money was sent, and what it is called; it is there once the operator has seen it.
 
-    currency: str
-    amount_micro: int
-    reference: str
-
-
-def ask_deposit(entry: StoryContext, terms: Terms, asked: DepositNotice) -> DepositShown:
-    """Say that money was sent; it is there once the operator has seen it. Raises `Refused`: `limit_reached`, …"""
+    Raises `Refused`: `limit_reached`, …
+    """
     me = entry.me
     me.need(Scope.LIVE, Scope.OPERATOR)
-    if asked.currency not in terms.currencies or not terms.currencies[asked.currency].can_pay_out:
-        raise Refused("validation", f"{asked.currency[:3]} does not come from outside")
+    if currency not in terms.currencies or not terms.currencies[currency].can_pay_out:
+        raise Refused("validation", f"{currency[:3]} does not come from outside")
     waiting = DEPOSITS.where(
         entry.transaction, "account_id = ? AND state = ? LIMIT ?", (me.id, "asked", DEPOSITS_WAITING_MAX)
     )
@@ -72,10 +66,10 @@ def ask_deposit(entry: StoryContext, terms: Terms, asked: DepositNotice) -> Depo
     deposit = Deposit(
         id=entry.new_id("dep"),
         account_id=me.id,
-        currency=asked.currency,
-        amount_micro=asked.amount_micro,
+        currency=currency,
+        amount_micro=amount_micro,
         state="asked",
-        reference=asked.reference,
+        reference=reference,
         asked_at_ms=entry.now_ms,
     )
     DEPOSITS.open(entry.transaction, entry.now_ms, deposit, touching=(me.id,), by_key=me.key_id)

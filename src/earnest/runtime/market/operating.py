@@ -1,11 +1,14 @@
-"""The operator: how they come in, and what they decide about accounts."""
+"""How the operator and owners of agents come in, and what the operator decides about accounts.
+
+An owner has an address and no key.
+"""
 
 from collections.abc import Callable
 from typing import Final
 
 from earnest.client import payloads_agents as answers
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.foundation.canonical import Members
+from earnest.foundation.canonical import JsonObject, Members
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account, AccountKind, AccountStatus, resumed, suspended, with_payouts
@@ -20,6 +23,7 @@ from earnest.identity.key import (
     Session,
     check_operator_link,
 )
+from earnest.identity.owner_link import account_of_link, check_owner_link, owner_link
 from earnest.identity.secret import KeyedHash, base62
 from earnest.identity.service import ACCOUNTS, LINKS, SESSIONS
 from earnest.identity.showing import account_json, key_json, session_json
@@ -30,6 +34,8 @@ from earnest.runtime.market.registering import open_account
 SETUP: Final = "setup"
 SESSION: Final = "session"
 """What a login's secret is called in an answer; a surface makes a cookie of it."""
+OWNER: Final = "owner"
+AGENTS_MAX: Final = 50
 
 
 def the_operator(reader: BooksReader) -> Account | None:
@@ -52,15 +58,7 @@ def set_up(entry: StoryContext, hashing: KeyedHash, *, link: str, handle: str, m
     shown: Members = {}
     opened_by: Key | None = None
     if operator is None:
-        operator = Account(
-            id=entry.new_id("act"),
-            handle=handle,
-            kind=AccountKind.OPERATOR,
-            status=AccountStatus.IDENTITY_VERIFIED,
-            created_at_ms=entry.now_ms,
-            mail=mail,
-        )
-        open_account(entry, operator)
+        operator = open_account(entry, handle, AccountKind.OPERATOR, AccountStatus.IDENTITY_VERIFIED, mail=mail)
         opened_by = give_key(entry, hashing, operator, Scope.OPERATOR)
         shown = key_json(opened_by)
     use_link_up(entry, digest, SETUP, operator, expires_at_ms)
@@ -102,6 +100,38 @@ def open_session(entry: StoryContext, hashing: KeyedHash, account: Account, key:
     SESSIONS.open(entry.transaction, entry.now_ms, session, touching=(account.id,))
     entry.show_once(SESSION, secret)
     return {"operator_id": account.id, "expires_at": rfc3339_s(session.expires_at_ms)}
+
+
+def links_of(
+    reader: BooksReader, hashing: KeyedHash, mail: str, new_id: Callable[[], str], expires_at_ms: int
+) -> dict[str, str]:
+    """For each agent that this address answers for, its handle and a link that works once. Nothing is written."""
+    wanted = mail.casefold()
+    found = ACCOUNTS.where(
+        reader, "lower(mail) = ? AND operator_id IS NOT NULL ORDER BY handle LIMIT ?", (wanted, AGENTS_MAX)
+    )
+    return {
+        one.handle: owner_link(hashing, one, new_id(), expires_at_ms) for one in found if one.kind is AccountKind.AGENT
+    }
+
+
+def agent_of_link(reader: BooksReader, hashing: KeyedHash, link: str, now_ms: int) -> tuple[Account, int]:
+    """Whose owner a link logs in, and until when. Raises `Refused`: `not_found`, `link_expired`."""
+    account = ACCOUNTS.get(reader, account_of_link(link))
+    if account is None:
+        raise Refused("not_found", "there is no such link")
+    expires_at_ms = check_owner_link(hashing, account, link, now_ms)
+    if LINKS.get(reader, hashing.digest(LINK_PURPOSE, link)) is not None:
+        raise Refused("link_expired", "the link was used: ask for another")
+    return account, expires_at_ms
+
+
+def log_owner_in(entry: StoryContext, hashing: KeyedHash, *, link: str) -> JsonObject:
+    """Use a link: a login for one agent, that may do what the agent's own `live` key may. Raises as `agent_of_link`."""
+    account, expires_at_ms = agent_of_link(entry.transaction, hashing, link, entry.now_ms)
+    use_link_up(entry, hashing.digest(LINK_PURPOSE, link), OWNER, account, expires_at_ms)
+    opened = open_session(entry, hashing, account, None)
+    return {"operator_id": opened["operator_id"], "expires_at": opened["expires_at"], "handle": account.handle}
 
 
 def log_out(entry: StoryContext, hashing: KeyedHash, *, cookie: str) -> answers.LoggedOut:
@@ -146,15 +176,8 @@ def issue_key(entry: StoryContext, hashing: KeyedHash, *, scope: Scope, handle: 
     need_key(entry)
     account = entry.me.account
     if scope is Scope.AUDITOR:
-        account = Account(
-            id=entry.new_id("act"),
-            handle=handle,
-            kind=AccountKind.AUDITOR,
-            status=AccountStatus.IDENTITY_VERIFIED,
-            created_at_ms=entry.now_ms,
-            operator_id=entry.me.id,
-        )
-        open_account(entry, account)
+        kind, status = AccountKind.AUDITOR, AccountStatus.IDENTITY_VERIFIED
+        account = open_account(entry, handle, kind, status, operator_id=entry.me.id)
     elif scope is not Scope.OPERATOR:
         raise Refused("scope_forbidden", "an operator gives keys of scope op and aud")
     return {**key_json(give_key(entry, hashing, account, scope, label=label)), "key": None, "account_id": account.id}

@@ -1,12 +1,10 @@
 """Payouts: asked for, approved, sent, and settled when the rail says so."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from earnest.client.payloads_money import Destination as DestinationShown
 from earnest.client.payloads_money import PayoutMoved
-from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.rails.api import Order, Rail, RailAnswer, RailState
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
@@ -93,17 +91,10 @@ def request_payout(entry: StoryContext, terms: Terms, currency: str, amount_micr
     return {"payout_id": payout.id, "state": payout.state.value}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PayoutDecision:
-    """What the operator says of a payout. `reference` is what the bank calls it."""
-
-    state: PayoutState
-    reference: str = ""
-    reason: str = ""
-
-
-def decide_payout(entry: StoryContext, payout_id: str, outcome: PayoutDecision) -> PayoutMoved:
-    """The operator approves or refuses; and where no rail can say it, what came of it.
+def decide_payout(
+    entry: StoryContext, payout_id: str, state: PayoutState, *, reference: str, reason: str
+) -> PayoutMoved:
+    """The operator approves or refuses; and where no rail can say it, what came of it, and what the bank calls it.
 
     Raises `Refused`: `scope_forbidden`, `not_found`, `payout_state`.
     """
@@ -111,7 +102,7 @@ def decide_payout(entry: StoryContext, payout_id: str, outcome: PayoutDecision) 
     payout = PAYOUTS.find(entry.transaction, payout_id)
     if payout.state is not PayoutState.REQUESTED and not is_for_a_person(payout):
         raise Refused("payout_state", f"what comes of it is said by the rail {payout.rail}", state=payout.state.value)
-    moved_on = _move(entry, payout, outcome.state, ref=outcome.reference, reason=outcome.reason)
+    moved_on = _move(entry, payout, state, ref=reference, reason=reason)
     return {"payout_id": payout.id, "state": moved_on.state.value}
 
 
@@ -121,7 +112,8 @@ async def tend_payouts(desk: Desk, rails: Mapping[str, Rail]) -> int:
     Nothing is remembered between two calls: a payout whose answer was lost is asked about again.
     """
     now_ms = desk.now_ms()
-    due = await desk.database.ask(lambda reader: _due(reader, now_ms))
+    waiting, given = "wake_ms <= ? ORDER BY wake_ms LIMIT ?", (now_ms, ROUND_PAYOUTS_MAX)
+    due = await desk.database.ask(lambda reader: list(PAYOUTS.where(reader, waiting, given)))
     for payout in due:
         await _tend(desk, rails.get(payout.rail), payout)
     return len(due)
@@ -184,7 +176,3 @@ def _move(entry: StoryContext, payout: Payout, state: PayoutState, *, ref: str, 
     if state in _CHAINS:
         ledger.post(entry.transaction, _CHAINS[state](payout, entry.now_ms))
     return moved_on
-
-
-def _due(reader: BooksReader, now_ms: int) -> list[Payout]:
-    return list(PAYOUTS.where(reader, "wake_ms <= ? ORDER BY wake_ms LIMIT ?", (now_ms, ROUND_PAYOUTS_MAX)))

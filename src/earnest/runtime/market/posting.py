@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -34,16 +34,6 @@ SECOND_MS: Final = 1_000
 LINTED_KEPT_MAX: Final = 1_024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Vetted:
-    """An offer that may be posted."""
-
-    offer: Offer
-    spec: VerificationSpec
-    tags: Tags
-    fee_bps: int
-
-
 async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
     """Read and lint an offer; the act posts it and lays its reward aside.
 
@@ -62,8 +52,7 @@ async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
     if digest not in market.linted:
         await _lint(market, caller, spec, offer.files)
         _remember(market.linted, digest)
-    vetted = _Vetted(offer=offer, spec=spec, tags=tags, fee_bps=fee_bps)
-    return lambda entry: _post(entry, market.terms, vetted)
+    return lambda entry: _post(entry, market.terms, offer, spec, tags, fee_bps=fee_bps)
 
 
 async def _lint(market: Market, caller: Caller, spec: VerificationSpec, files: Mapping[str, str]) -> None:
@@ -125,8 +114,11 @@ def _may_post(offer: Offer) -> tuple[Scope, ...]:
     return (*scopes, Scope.REGISTERED) if offer.amount_micro == 0 else scopes
 
 
-def _post(entry: StoryContext, terms: Terms, vetted: _Vetted) -> JobPosted:
-    me, offer, spec = entry.me, vetted.offer, vetted.spec
+def _post(
+    entry: StoryContext, terms: Terms, offer: Offer, spec: VerificationSpec, tags: Tags, *, fee_bps: int
+) -> JobPosted:
+    """Post an offer that was found to be good."""
+    me = entry.me
     me.need(*_may_post(offer))
     if offer.redo_of is not None:
         first = JOBS.find(entry.transaction, offer.redo_of)
@@ -146,7 +138,7 @@ def _post(entry: StoryContext, terms: Terms, vetted: _Vetted) -> JobPosted:
             task_class=offer.task_class,
             currency=offer.currency,
             amount_micro=offer.amount_micro,
-            fee_bps=vetted.fee_bps,
+            fee_bps=fee_bps,
             acceptance=spec.acceptance.value,
             criteria=canonical_text(criteria),
             requirements=canonical_text([asdict(one) for one in offer.requirements]),
@@ -154,7 +146,7 @@ def _post(entry: StoryContext, terms: Terms, vetted: _Vetted) -> JobPosted:
             work_s=offer.work_s,
             closes_at_ms=offer.closes_at_ms or entry.now_ms + terms.job_open_s * SECOND_MS,
             created_at_ms=entry.now_ms,
-            tags=canonical_text(asdict(vetted.tags)),
+            tags=canonical_text(asdict(tags)),
             files=canonical_text([{"path": path, "sha256": sha256} for path, sha256 in sorted(offer.files.items())]),
             deadline_at_ms=offer.deadline_at_ms,
             apply_until_ms=entry.now_ms + offer.apply_window_s * SECOND_MS if offer.apply_window_s else None,

@@ -71,9 +71,7 @@ class Presences:
 
     def looked(self, account_id: str, now_ms: int, expected_s: int) -> None:
         """An account has looked at its home; it means to again within `expected_s`."""
-        news = self._news.get(account_id)
-        if news is None:
-            news = self._news[account_id] = _News()
+        news = self._news.setdefault(account_id, _News())
         news.seen_at_ms, news.expected_s = now_ms, expected_s
         self._know(account_id, now_ms, now_ms)
 
@@ -137,10 +135,7 @@ def disputes_changed(entry: StoryContext, account_id: str) -> None:
 
 def tell_owner(entry: StoryContext, account_id: str, episode: str, what: str, text: str) -> None:
     """Lay a mail to the owner into the outbox: the agent `what`, and what there is to say about it."""
-    before = PRESENCES.get(entry.transaction, account_id)
-    if before is None:
-        before = Presence(account_id=account_id, seen_at_ms=entry.now_ms)
-        PRESENCES.see(entry.transaction, entry.now_ms, [(None, before)])
+    before = _present(entry, account_id)
     after = _told(entry, before, episode, what, text)
     PRESENCES.change(entry.transaction, entry.now_ms, before, after, event="told", episode=episode)
 
@@ -150,16 +145,21 @@ def tell_operator(entry: StoryContext, episode: str, subject: str, text: str) ->
     operator = next(ACCOUNTS.where(entry.transaction, "kind = ? LIMIT 1", (AccountKind.OPERATOR.value,)), None)
     if operator is None:
         return {"told": False}
-    before = PRESENCES.get(entry.transaction, operator.id)
-    if before is None:
-        before = Presence(account_id=operator.id, seen_at_ms=entry.now_ms)
-        PRESENCES.see(entry.transaction, entry.now_ms, [(None, before)])
+    before = _present(entry, operator.id)
     if any(letter["episode"] == episode for letter in json.loads(before.outbox)):
         return {"told": False}
-    letter: JsonObject = {"episode": episode, "at_ms": entry.now_ms, "subject": subject, "text": text}
-    after = _with_letter(entry, before, letter)
+    after = _with_letter(entry, before, episode, subject, text)
     PRESENCES.change(entry.transaction, entry.now_ms, before, after, event="told", episode=episode)
     return {"told": True}
+
+
+def _present(entry: StoryContext, account_id: str) -> Presence:
+    """What is known of an account; of one that was never there, that it is now."""
+    known = PRESENCES.get(entry.transaction, account_id)
+    if known is None:
+        known = Presence(account_id=account_id, seen_at_ms=entry.now_ms)
+        PRESENCES.see(entry.transaction, entry.now_ms, [(None, known)])
+    return known
 
 
 def _record(news: Mapping[str, _News], entry: StoryContext) -> JsonObject:
@@ -211,15 +211,11 @@ def _piles_at_ms(entry: StoryContext, account_id: str) -> int | None:
 def _told(entry: StoryContext, presence: Presence, episode: str, what: str, text: str) -> Presence:
     """With a mail to the owner in its outbox."""
     account = ACCOUNTS.find(entry.transaction, presence.account_id)
-    letter: JsonObject = {
-        "episode": episode,
-        "at_ms": entry.now_ms,
-        "subject": f"@{account.handle} {what}",
-        "text": f"Your agent @{account.handle} ({account.id}) {what}.\n\n{text}\n",
-    }
-    return _with_letter(entry, presence, letter)
+    text = f"Your agent @{account.handle} ({account.id}) {what}.\n\n{text}\n"
+    return _with_letter(entry, presence, episode, f"@{account.handle} {what}", text)
 
 
-def _with_letter(entry: StoryContext, presence: Presence, letter: JsonObject) -> Presence:
+def _with_letter(entry: StoryContext, presence: Presence, episode: str, subject: str, text: str) -> Presence:
+    letter = {"episode": episode, "at_ms": entry.now_ms, "subject": subject, "text": text}
     letters = [*json.loads(presence.outbox), letter]
     return replace(presence, outbox=canonical_text(letters), outbox_tries=0, outbox_at_ms=entry.now_ms)

@@ -1,7 +1,7 @@
 """Registration: how a stranger becomes an account, and an account somebody's."""
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from earnest.client.payloads_agents import Owned, Registered
 from earnest.effects.ground.storage.reader import BooksReader
@@ -36,16 +36,8 @@ def register(
 
     Raises `Refused`: `validation`, `handle_taken`.
     """
-    account = Account(
-        id=entry.new_id("act"),
-        handle=handle,
-        kind=AccountKind.AGENT,
-        status=AccountStatus.REGISTERED,
-        created_at_ms=entry.now_ms,
-        description=description,
-        model_fingerprint=model_fingerprint,
-    )
-    open_account(entry, account)
+    about = {"description": description, "model_fingerprint": model_fingerprint}
+    account = open_account(entry, handle, AccountKind.AGENT, AccountStatus.REGISTERED, **about)
     key = give_key(entry, hashing, account, Scope.REGISTERED)
     secret = base62(entry.chance.secret())
     link = Link(
@@ -69,12 +61,15 @@ def register(
     }
 
 
-def open_account(entry: StoryContext, account: Account) -> None:
-    """A new account. Raises `Refused`: `validation`, `handle_taken`."""
-    check_handle(account.handle)
-    if any(ACCOUNTS.where(entry.transaction, "handle = ?", (account.handle,))):
-        raise Refused("handle_taken", f"@{account.handle} is somebody else")
-    ACCOUNTS.open(entry.transaction, entry.now_ms, account, touching=(account.id,))
+def open_account(entry: StoryContext, handle: str, kind: AccountKind, status: AccountStatus, **about: Any) -> Account:
+    """A new account; `about`: its other members by name. Raises `Refused`: `validation`, `handle_taken`."""
+    new_id, now_ms = entry.new_id("act"), entry.now_ms
+    account = Account(id=new_id, handle=handle, kind=kind, status=status, created_at_ms=now_ms, **about)
+    check_handle(handle)
+    if any(ACCOUNTS.where(entry.transaction, "handle = ?", (handle,))):
+        raise Refused("handle_taken", f"@{handle} is somebody else")
+    ACCOUNTS.open(entry.transaction, now_ms, account, touching=(account.id,))
+    return account
 
 
 def agent_to_claim(reader: BooksReader, hashing: KeyedHash, secret: str, now_ms: int) -> tuple[Link, Account]:

@@ -3,37 +3,20 @@
 Nothing is recorded and nothing follows from it. What rests on a model, a person or the world is not asked again.
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from earnest.client.payloads_platform import Replay
 from earnest.contracts.criterion import Criterion
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Broken, Refused, Unavailable
-from earnest.identity.account import Account
 from earnest.identity.caller import Caller
-from earnest.identity.service import ACCOUNTS
-from earnest.market.claims.evidence import Submission
-from earnest.market.jobs.job import Job
-from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
-from earnest.runtime.market.judging import lay_out_all, machine_criteria
+from earnest.market.service import CLAIMS, SUBMISSIONS
+from earnest.runtime.market.judging import Judged, machine_criteria
 from earnest.runtime.market.market import Market
-from earnest.verification.plugin import Promise, is_reproducible
+from earnest.verification.plugin import is_reproducible
 from earnest.verification.replay import Comparison, compared
 from earnest.verification.verdict import Answer, Cause, CriterionVerdict, Verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A submission with its verdict, as it is kept."""
-
-    job: Job
-    poster: Account
-    submission: Submission
-    verdict: Mapping[str, Any]
 
 
 async def replay(market: Market, caller: Caller, claim_id: str, revision: int | None = None) -> Replay:
@@ -60,16 +43,13 @@ async def judged_again(market: Market, found: Judged) -> tuple[Verdict, list[Com
 
     Raises `Refused`: `evidence_gone`, `verifier_unavailable`.
     """
-    job, submission, kept = found.job, found.submission, found.verdict
+    kept = found.verdict
     answers = {one["id"]: one for one in kept["criteria"]}
-    criteria = [one for one in machine_criteria(job) if one.id in answers]
+    criteria = [one for one in machine_criteria(found.job) if one.id in answers]
     checks = [market.registry.check(one.check.kind) if one.check else None for one in criteria]
     tried = [one for one, check in zip(criteria, checks, strict=True) if check and is_reproducible(check)]
-    promise = Promise(title=job.title, text=job.text, origin=submission.claim_id)
     try:
-        verdict = await market.verifier_of(found.poster).verify(
-            tried, partial(lay_out_all, market, job, submission), promise=promise
-        )
+        verdict = await found.tried(market, tried)
     except Broken as error:
         raise Refused("evidence_gone", f"what was judged can no longer be laid out: {error}") from error
     except Unavailable as error:
@@ -78,13 +58,6 @@ async def judged_again(market: Market, found: Judged) -> tuple[Verdict, list[Com
     before = [_before(one, answers[one.id], versions) for one in criteria]
     same_place = kept.get("sandbox") == verdict.sandbox
     return verdict, compared(criteria, checks, before, _after(criteria, verdict), same_place=same_place)
-
-
-def judged_before(reader: BooksReader, submission: Submission) -> Judged:
-    """A submission that has a verdict, with all that it is judged by."""
-    job = JOBS.find(reader, CLAIMS.find(reader, submission.claim_id).job_id)
-    poster = ACCOUNTS.find(reader, job.creator)
-    return Judged(job=job, poster=poster, submission=submission, verdict=json.loads(submission.verdict))
 
 
 def _find(reader: BooksReader, caller: Caller, claim_id: str, revision: int | None) -> Judged:
@@ -96,7 +69,7 @@ def _find(reader: BooksReader, caller: Caller, claim_id: str, revision: int | No
     submission = next(SUBMISSIONS.where(reader, f"{which} ORDER BY revision DESC LIMIT 1", given), None)
     if submission is None:
         raise Refused("not_judged", "nothing of it has a verdict that could be reached again")
-    return judged_before(reader, submission)
+    return Judged.read(reader, claim, submission)
 
 
 def _before(criterion: Criterion, kept: Mapping[str, Any], versions: Mapping[str, int]) -> CriterionVerdict:

@@ -47,8 +47,6 @@ def advance(entry: StoryContext, terms: Terms, before: Claim, moved: ClaimTransi
             ledger.post(entry.transaction, settlement.voided(claim, entry.now_ms))
             job = JOBS.find(entry.transaction, claim.job_id)
             save_job(entry, job, given_back(job, entry.now_ms), "given_back")
-        case _:
-            pass
     return claim
 
 

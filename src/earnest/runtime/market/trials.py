@@ -9,8 +9,6 @@ from earnest.foundation.canonical import JsonValue, Members
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
 from earnest.identity.caller import Scope
-from earnest.ledger import accounts
-from earnest.ledger import service as ledger
 from earnest.market import settlement
 from earnest.market.capabilities.badge import counted_since_ms
 from earnest.market.capabilities.capability import Capability, Trial
@@ -21,6 +19,7 @@ from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.market.terms import DAY_S, Terms
 from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.capabilities import CAPABILITIES_MAX, TRIALS_READ_MAX, look_after_trial
+from earnest.runtime.market.money import give
 
 TRIAL_COMMITTED: Final = "trial.committed"
 SCOPES: Final = (Scope.LIVE, Scope.REGISTERED, Scope.HEARTBEAT)
@@ -121,9 +120,4 @@ def _pay(entry: StoryContext, trial: Trial) -> int:
         )
         if len(list(passed)) > WELCOME:
             return 0
-    chain = settlement.trial_paid(trial, entry.now_ms)
-    treasury = ledger.balance(entry.transaction, accounts.treasury(trial.currency))
-    if treasury.free_micro < settlement.treasury_needs_micro(chain):
-        return 0
-    ledger.post(entry.transaction, chain)
-    return trial.amount_micro
+    return give(entry, settlement.trial_paid(trial, entry.now_ms))

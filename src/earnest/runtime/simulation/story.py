@@ -1,30 +1,38 @@
-"""A simulated market from its first day to the end of its last claim."""
+"""A simulated market from its first day to the end of its last claim.
+
+Among its people are farmers: accounts of one mind, whose work for each other must bring neither ai$ nor a name.
+"""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from earnest.contracts.spec import Acceptance
 from earnest.effects.ground.clock import SystemClock, VirtualClock
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject
-from earnest.identity.account import Account, AccountKind, AccountStatus
+from earnest.identity.account import AccountKind, AccountStatus
 from earnest.identity.caller import Caller, Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import accounts
 from earnest.ledger import service as ledger
 from earnest.ledger.transfer import moved
+from earnest.market.jobs.offer import Offer
+from earnest.market.reviews.review import Opinion
 from earnest.market.terms import DAY_S, HOUR_S, MICRO
 from earnest.runtime.desk import StoryContext
+from earnest.runtime.market import claiming, deciding, posting, reviewing, submitting
+from earnest.runtime.market.artifacts import bringing
+from earnest.runtime.market.clocks import TIMETABLE
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
-from earnest.runtime.market.timetable import TIMETABLE
+from earnest.runtime.market.registering import open_account
 from earnest.runtime.recompute import recompute
-from earnest.runtime.simulation.characters import BUYERS, SELLERS
-from earnest.runtime.simulation.farming import Farming, gains
 from earnest.runtime.simulation.invariants import broken
-from earnest.runtime.simulation.offers import offer_of
-from earnest.runtime.simulation.town import Buying, Living, SimulatedOperator, Town, Working
+from earnest.runtime.simulation.offers import RIGHT, offer_of
+from earnest.runtime.simulation.town import BUYERS, SELLERS, Buying, SimulatedOperator, Town, Working
 from earnest.runtime.timers import Timers
 
 STEP_S: Final = 12 * HOUR_S
@@ -35,6 +43,57 @@ TWINS_MICRO: Final = 100 * MICRO
 """What each of one owner's two agents begins with."""
 ENDING_DAYS_MAX: Final = 120
 """How long after the last job everything must have ended by the clock alone."""
+
+_WEIGHED: Final = "SELECT kind FROM signals WHERE account_id = ? AND weight > 0 LIMIT 1"
+_CHECKED_AT: Final = 45
+"""A throw that gives a job with a check whose creator accepts it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Farming:
+    """One who posts worthless jobs for `seller` to take at once, praises the work and is praised."""
+
+    caller: Caller
+    seller: Caller
+    amount_micro: int
+
+    async def live(self, town: Town) -> None:
+        """One job, from its offer to its reviews."""
+        terms = town.market.terms
+        offer: Offer = offer_of(_CHECKED_AT, self.amount_micro, "AID")
+        assert offer.acceptance is Acceptance.BUYER
+        posted = await town.do(
+            "farm", self.caller, prepare=lambda: posting.prepare_posting(town.market, self.caller, offer)
+        )
+        if posted is None:
+            return
+        job_id = str(posted["job_id"])
+        claimed = await town.do("farm", self.seller, lambda entry: claiming.claim_job(entry, terms, job_id))
+        if claimed is None:
+            return
+        claim_id = str(claimed["claim_id"])
+        item = submitting.Item(requirement_id="answer", kind="json", media_type="application/json", inline=RIGHT)
+        async with bringing(town.market, self.seller.id) as brought:
+            await town.do(
+                "farm",
+                self.seller,
+                prepare=lambda: submitting.prepare_submission(brought, self.seller, claim_id, [item]),
+            )
+        await town.do("farm", self.caller, lambda entry: deciding.accept(entry, terms, claim_id))
+        praise = Opinion(rating=5, text="splendid", parts={})
+        for side in (self.caller, self.seller):
+            await town.do("farm", side, lambda entry: reviewing.send_review(entry, terms, claim_id, praise))
+
+
+def gains(reader: BooksReader, farmers: Sequence[Farming], start_micro: int) -> Iterator[str]:
+    """What farmers got out of it, in words. `start_micro`: what all of them had together."""
+    callers = {one.id: one for farmer in farmers for one in (farmer.caller, farmer.seller)}
+    held = sum(ledger.balance(reader, accounts.available(one, "AID")).balance_micro for one in callers)
+    if held > start_micro:
+        yield f"farmers have {held} micro ai$ and began with {start_micro}"
+    for one in callers.values():
+        for (kind,) in reader.execute(_WEIGHED, (one.id,)).fetchall():
+            yield f"@{one.account.handle} has farmed a signal: {kind}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +129,7 @@ async def simulate(
     await market.desk.tick(lambda entry: open_treasury(entry, market.terms))
     operator, buyers, sellers = await _people(town, plan.agents)
     farmers = await _farmers(town, operator.caller.id)
-    people: tuple[Living, ...] = (*sellers, *buyers, operator, *farmers)
+    people: tuple[Working | Buying | SimulatedOperator | Farming, ...] = (*sellers, *buyers, operator, *farmers)
     posted, steps = 0, plan.days * DAY_S // STEP_S
     for step in range(steps):
         await clock.advance_ms(STEP_S * 1_000)
@@ -159,16 +218,7 @@ async def _somebody(
     mail = mail or handle
 
     def arrive(entry: StoryContext) -> JsonObject:
-        account = Account(
-            id=entry.new_id("act"),
-            handle=handle,
-            kind=kind,
-            status=status,
-            created_at_ms=entry.now_ms,
-            operator_id=owner,
-            mail=f"{mail}@example.org",
-        )
-        ACCOUNTS.open(entry.transaction, entry.now_ms, account, touching=(account.id,))
+        account = open_account(entry, handle, kind, status, operator_id=owner, mail=f"{mail}@example.org")
         for currency in ("USD", "AID"):
             source, home = accounts.external(currency), accounts.available(account.id, currency)
             start = f"{account.id}/start/{currency}"

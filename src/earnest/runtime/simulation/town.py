@@ -1,10 +1,10 @@
-"""The life of made-up agents in a market: they look at what is theirs, and act by character and chance."""
+"""The life of made-up agents in a market: they look at what is theirs, and act by character and chance, out of 100."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 from earnest.effects.ground.clock import Chance
 from earnest.effects.ground.storage.reader import BooksReader
@@ -22,13 +22,62 @@ from earnest.runtime.desk import Act, StoryContext, keyed_by
 from earnest.runtime.market import claiming, deciding, disputing, posting, reviewing, submitting
 from earnest.runtime.market.artifacts import bringing
 from earnest.runtime.market.market import Market
-from earnest.runtime.simulation.characters import Buyer, Seller
 from earnest.runtime.simulation.offers import RIGHT, WRONG
 
 CLAIMS_SEEN_MAX: Final = 20
 SENT_AGAIN_MAX: Final = 3
 _MINE: Final = "seller = ? AND state IN ({}) ORDER BY id LIMIT ?"
 _AT_WORK: Final = ", ".join(f"'{state.value}'" for state in sorted(WORKING))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seller:
+    """How somebody works. `vanishes`: never hands anything in; `cheats`: hands in what is wrong; `late`: after the
+    deadline; `gives_up`: cancels; `asks_time`: asks for an extension; `quarrels`: disputes a decline; `retries`: sends
+    every request several times; `reviews`: says what it thinks of the buyer."""
+
+    name: str
+    vanishes: int = 0
+    cheats: int = 0
+    late: int = 0
+    gives_up: int = 0
+    asks_time: int = 5
+    quarrels: int = 20
+    retries: int = 5
+    reviews: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Buyer:
+    """How somebody judges work that waits for them. The rest of 100 is silence, which releases."""
+
+    name: str
+    accepts: int
+    sends_back: int = 10
+    declines: int = 5
+    withdraws: int = 2
+    quarrels: int = 0
+    retries: int = 5
+    reviews: int = 50
+
+
+SELLERS: Final = (
+    Seller(name="diligent"),
+    Seller(name="hasty", cheats=15, retries=50),
+    Seller(name="slow", late=40, asks_time=40),
+    Seller(name="ghost", vanishes=60, gives_up=10, reviews=0),
+    Seller(name="cheat", cheats=70, quarrels=60),
+    Seller(name="quarrelsome", cheats=20, quarrels=95),
+    Seller(name="stubborn", retries=100),
+)
+
+BUYERS: Final = (
+    Buyer(name="fair", accepts=70),
+    Buyer(name="silent", accepts=5, sends_back=0, declines=0, reviews=5),
+    Buyer(name="harsh", accepts=20, sends_back=30, declines=40),
+    Buyer(name="quarrelsome", accepts=30, declines=20, quarrels=30),
+    Buyer(name="fickle", accepts=50, withdraws=20, retries=60),
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,7 +111,7 @@ class Town:
         Raises `AssertionError` where a request that was sent again had another answer.
         """
         key = self.chance.new_id(self.market.desk.now_ms())
-        keyed = keyed_by(caller.id if caller else "", word, key, word)
+        keyed = keyed_by(caller.id, word, key, word)
         again = self.chosen(SENT_AGAIN_MAX) + 1 if self.happens(retries) else 0
         try:
             answers = [
@@ -79,14 +128,6 @@ class Town:
             return None
         self.happened[word] += 1
         return answers[0].body
-
-
-class Living(Protocol):
-    """Somebody who takes part."""
-
-    async def live(self, town: Town) -> None:
-        """Look at what is theirs, and act."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,15 +208,14 @@ class Buying:
     caller: Caller
     character: Buyer
 
-    async def post(self, town: Town, offer: Offer) -> bool:
-        """Post a job; False where the rules said no."""
-        answer = await town.do(
+    async def post(self, town: Town, offer: Offer) -> None:
+        """Post a job."""
+        await town.do(
             "post",
             self.caller,
             prepare=lambda: posting.prepare_posting(town.market, self.caller, offer),
             retries=self.character.retries,
         )
-        return answer is not None
 
     async def live(self, town: Town) -> None:
         """Judge what was handed in, end what is overdue, review what has ended; now and then take a job back."""

@@ -16,8 +16,8 @@ from earnest.client.credentials import Credentials
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.process import ProgramFailed
 from earnest.runtime.agents.resident import ResidentOutcome, ResidentReport
-from earnest.runtime.heartbeats.report import CycleOutcome
-from earnest.runtime.heartbeats.report import CycleReport as HeartbeatReport
+from earnest.runtime.heartbeats.runner import CycleOutcome
+from earnest.runtime.heartbeats.runner import CycleReport as HeartbeatReport
 from earnest.surfaces.cli.endings import ExitCode
 from earnest.surfaces.cli.printing import complain, present, say, say_json
 

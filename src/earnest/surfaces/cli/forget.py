@@ -1,7 +1,6 @@
 """`earnest forget`: what is personal of an account goes."""
 
 import contextlib
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -37,8 +36,8 @@ def forget(
     with contextlib.closing(Database.open(books, clock)) as database:
         done = database.write_sync(partial(forgetting, name=account, at_ms=clock.now_ms()))
     present(
-        asdict(done),
-        f"{done.account_id}: {done.rows} rows and {done.facts} facts lost what was written there",
-        f"{done.artifacts} artifacts are nobody's any more, and go",
+        done,
+        f"{done['account_id']}: {done['rows']} rows and {done['facts']} facts lost what was written there",
+        f"{done['artifacts']} artifacts are nobody's any more, and go",
         as_json=as_json,
     )

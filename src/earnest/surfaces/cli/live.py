@@ -21,7 +21,7 @@ from earnest.surfaces.cli.printing import abandon_stdout, short
 from earnest.surfaces.cli.spoken import OutputLines, SpokenLines
 
 if TYPE_CHECKING:
-    from earnest.runtime.listening import Listener
+    from earnest.runtime.hands import Listener
 
 QUEUE_MAX: Final = 10_000
 REFRESH_MS: Final = 100

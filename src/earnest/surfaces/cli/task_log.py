@@ -6,7 +6,7 @@ from earnest.app.readers import task_log
 from earnest.app.settings import Settings
 from earnest.foundation.instants import rfc3339
 from earnest.foundation.shapes import to_json
-from earnest.runtime.task_log_reading import Judgement, LoggedExchange
+from earnest.runtime.task_log import Judgement, LoggedExchange
 from earnest.surfaces.cli.printing import complain, say, say_json
 
 

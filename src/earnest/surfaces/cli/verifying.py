@@ -8,8 +8,7 @@ from earnest.app.judging import lint_of, replay_of, spec_of, verdicts_on
 from earnest.app.judging_settings import read_judging_settings
 from earnest.contracts.spec import VerificationSpec
 from earnest.foundation.errors import Diagnostic, Faulty
-from earnest.runtime.judging import RecordedVerdict
-from earnest.runtime.submission import SubmittedWork, submissions
+from earnest.runtime.judging import RecordedVerdict, SubmittedWork, submissions
 from earnest.surfaces.cli.here import finish_unless_stopped, settings_of
 from earnest.surfaces.cli.printing import complain, present, say, say_json, tell
 from earnest.verification.replay import Comparison

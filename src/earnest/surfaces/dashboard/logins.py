@@ -12,7 +12,7 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.mail.api import Mailer
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.owner_link import OWNER_LINK_MS
-from earnest.runtime.market import operating, owning
+from earnest.runtime.market import operating
 from earnest.surfaces.dashboard.pages import Site, refusal
 from earnest.surfaces.dashboard.rendering import HEADERS, rendered_page
 from earnest.surfaces.web.calls import Call, called
@@ -75,7 +75,7 @@ class Logins:
         def rendered(reader: BooksReader) -> Response:
             look = self.site.look(request, reader)
             try:
-                agent, _ = owning.agent_of_link(reader, call.hashing, request.path_params["link"], look.now_ms)
+                agent, _ = operating.agent_of_link(reader, call.hashing, request.path_params["link"], look.now_ms)
             except Refused as refused:
                 return refusal(look, refused)
             return HTMLResponse(rendered_page("owner_link.html", look, title="Sign in", agent=agent), 200, HEADERS)
@@ -88,7 +88,7 @@ class Logins:
         try:
             await _fields(request)
             answer = await call.market.desk.perform(
-                None, lambda entry: owning.log_owner_in(entry, call.hashing, link=link)
+                None, lambda entry: operating.log_owner_in(entry, call.hashing, link=link)
             )
         except Refused as refused:
             found = refused
@@ -111,7 +111,7 @@ class Logins:
         if self.mailer is None or not mail:
             return
         links = await desk.database.ask(
-            lambda reader: owning.links_of(
+            lambda reader: operating.links_of(
                 reader, call.hashing, mail, lambda: desk.chance.new_id(now_ms), now_ms + OWNER_LINK_MS
             )
         )

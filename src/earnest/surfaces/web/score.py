@@ -16,7 +16,7 @@ from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.account import AccountKind
 from earnest.identity.caller import Scope
-from earnest.runtime.accountability import deciding, pinning
+from earnest.runtime.accountability import deciding
 from earnest.runtime.accountability.checking_in import CheckIn, TaskAssertion, due_now, prepare_check_in
 from earnest.surfaces.web.calls import MyCall
 from earnest.surfaces.web.problems import answers
@@ -135,7 +135,7 @@ async def put_agreement(handle: str, sent: SetAgreement, call: MyCall) -> Respon
     call.me.need(Scope.OPERATOR)
     settings = sent.model_dump(exclude_unset=True, exclude={"contract", "accept"})
     return await call.perform(
-        lambda entry: pinning.agree(
+        lambda entry: deciding.agree(
             entry, find_agent(entry.transaction, handle).id, sent.contract, sent.accept, settings
         )
     )
@@ -146,7 +146,7 @@ async def post_reset(handle: str, sent: ResetTask, call: MyCall) -> Response:
     """Give a task all its attempts back."""
     call.me.need(Scope.OPERATOR)
     return await call.perform(
-        lambda entry: pinning.begin_anew(entry, find_agent(entry.transaction, handle).id, sent.task)
+        lambda entry: deciding.begin_anew(entry, find_agent(entry.transaction, handle).id, sent.task)
     )
 
 

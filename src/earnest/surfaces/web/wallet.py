@@ -11,8 +11,8 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.identity.caller import Scope
 from earnest.ledger.payout import PayoutState
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
-from earnest.runtime.market.money import DepositNotice, ask_deposit, decide_deposit
-from earnest.runtime.market.payouts import PayoutDecision, decide_payout, request_payout, set_destination
+from earnest.runtime.market.money import ask_deposit, decide_deposit
+from earnest.runtime.market.payouts import decide_payout, request_payout, set_destination
 from earnest.surfaces.web.calls import AnyCall, MyCall, rendered
 from earnest.surfaces.web.problems import answers
 from earnest.surfaces.web.requests import Cursor, Limit, Strict, after, cursor_of
@@ -91,8 +91,8 @@ async def get_entries(
 @router.post("/deposits", **answers(shown.Deposit, "limit_reached", status=201))
 async def post_deposit(deposit: AskDeposit, call: MyCall) -> Response:
     """Say that money was sent. It is there once the operator has seen it."""
-    asked = DepositNotice(**deposit.model_dump())
-    return await call.perform(lambda entry: ask_deposit(entry, call.market.terms, asked), status=201)
+    asked = deposit.model_dump()
+    return await call.perform(lambda entry: ask_deposit(entry, call.market.terms, **asked), status=201)
 
 
 @router.post("/payouts", **answers(shown.PayoutMoved, "onboarding_required", "insufficient_funds", status=201))
@@ -130,8 +130,7 @@ async def post_deposit_decision(deposit_id: str, decision: DecideDeposit, call: 
 @router.post("/operator/payouts/{payout_id}/decision", **answers(shown.PayoutMoved, "not_found", "payout_state"))
 async def post_payout_decision(payout_id: str, decision: DecidePayout, call: MyCall) -> Response:
     """Approve or refuse a payout; and where no rail can say it, what came of it."""
-    outcome = PayoutDecision(**decision.model_dump())
-    return await call.perform(lambda entry: decide_payout(entry, payout_id, outcome))
+    return await call.perform(lambda entry: decide_payout(entry, payout_id, **decision.model_dump()))
 
 
 @router.post("/operator/accounts/{account_id}/destination", **answers(shown.Destination, "not_found"))

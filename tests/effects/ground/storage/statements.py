@@ -22,9 +22,9 @@ from earnest.effects.ground.storage.rows import Rows
 from earnest.effects.ground.storage.schema import BOOKS, TableColumns
 from earnest.ledger.rows import BOOKED
 from earnest.ledger.service import NUMBER
-from earnest.runtime.books import TABLES
 from earnest.runtime.forgetting import AT_WORK, PERSONAL
-from earnest.runtime.market.timetable import TIMETABLE
+from earnest.runtime.market.clocks import TIMETABLE
+from earnest.runtime.recompute import TABLES
 from earnest.views.accounts import OWNED
 
 SOURCE = Path(__file__).parents[4] / "src"

@@ -29,9 +29,8 @@ from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.web.fetching import Web
 from earnest.identity.account import Account, AccountKind, AccountStatus
-from earnest.identity.caller import Scope as KeyScope
-from earnest.identity.key import KEY_PURPOSE, Key, key_text
-from earnest.identity.secret import KeyedHash
+from earnest.identity.key import KEY_PURPOSE, Key, KeyedHash, key_text
+from earnest.identity.key import Scope as KeyScope
 from earnest.identity.service import ACCOUNTS, KEYS
 from earnest.market.capabilities.capability import Capability, CapabilityState
 from earnest.market.claims.claim import Claim, ClaimState

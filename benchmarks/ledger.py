@@ -13,9 +13,8 @@ from earnest.effects.ground.clock import SystemChance, SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.facts import Fact
-from earnest.ledger.accounts import available, external
 from earnest.ledger.service import post
-from earnest.ledger.transfer import Chain, moved
+from earnest.ledger.transfer import Chain, available, external, moved
 
 WRITERS = 32
 TRANSFERS = 2_000

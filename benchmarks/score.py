@@ -28,9 +28,7 @@ from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.probes.api import Reading
 from earnest.effects.outside.web.fetching import Web
 from earnest.identity.account import Account, AccountKind, AccountStatus
-from earnest.identity.caller import Scope
-from earnest.identity.key import KEY_PURPOSE, Key, key_text
-from earnest.identity.secret import KeyedHash
+from earnest.identity.key import KEY_PURPOSE, Key, KeyedHash, Scope, key_text
 from earnest.identity.service import ACCOUNTS, KEYS
 from earnest.market.terms import Terms
 from earnest.runtime.accountability.judging import HeartbeatJudging

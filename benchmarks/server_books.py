@@ -28,9 +28,8 @@ from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import ServerBooks
 from earnest.effects.ground.storage.transaction import Transaction
-from earnest.ledger.accounts import available, external
 from earnest.ledger.service import post, sought
-from earnest.ledger.transfer import moved
+from earnest.ledger.transfer import available, external, moved
 
 WAITERS, ROUNDS, ROUND_S, PARTIES = 8, 5, 2, 2_000
 OPENING_MICRO = 10**11

@@ -26,9 +26,7 @@ from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.web.fetching import Web
 from earnest.identity.account import Account, AccountKind, AccountStatus
-from earnest.identity.caller import Scope
-from earnest.identity.key import KEY_PURPOSE, Key, key_text
-from earnest.identity.secret import KeyedHash
+from earnest.identity.key import KEY_PURPOSE, Key, KeyedHash, Scope, key_text
 from earnest.identity.service import ACCOUNTS, KEYS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Desk

@@ -20,7 +20,7 @@ from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.identity.service import ACCOUNTS
 from earnest.journal.heads import Witness
 from earnest.journal.service import Sealer
-from earnest.market.claims.artifact import Artifact, artifact_id
+from earnest.market.claims.evidence import Artifact, artifact_id
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.tree_heads import announcing
 

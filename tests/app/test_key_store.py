@@ -11,7 +11,7 @@ from earnest.app.secrets_file import open_key_store, read_key_store
 from earnest.effects.ground.clock import SystemChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.foundation.errors import Refused
-from earnest.identity.secret import KeyedHash
+from earnest.identity.key import KeyedHash
 
 CLOCK = VirtualClock()
 

@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from earnest.effects.ground.clock import SystemChance
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, AccountKind, AccountStatus, owned, resumed, suspended, with_payouts
-from earnest.identity.caller import Caller, Scope
 from earnest.identity.key import (
     KEY_TEXT,
+    Caller,
     Key,
+    KeyedHash,
+    Scope,
+    base62,
     check_operator_link,
     ends_at_ms,
     key_text,
@@ -22,7 +25,6 @@ from earnest.identity.key import (
     rotated,
     works,
 )
-from earnest.identity.secret import KeyedHash, base62
 
 HASHING = KeyedHash(b"k" * 32)
 END_MS = 1_780_000_000_000

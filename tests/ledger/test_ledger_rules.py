@@ -8,9 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.foundation.errors import Broken, Refused
-from earnest.ledger.accounts import available, external, is_guarded
-from earnest.ledger.rules import AMOUNT_MICRO_MAX, CHAIN_TRANSFERS_MAX, SUM_MICRO_MAX, TransferFault, check, is_repeated
-from earnest.ledger.transfer import LedgerAccount, Transfer, TransferKind, ended, moved, reserved
+from earnest.ledger.rules import (
+    AMOUNT_MICRO_MAX,
+    CHAIN_TRANSFERS_MAX,
+    SUM_MICRO_MAX,
+    LedgerAccount,
+    TransferFault,
+    check,
+    is_repeated,
+)
+from earnest.ledger.transfer import Transfer, TransferKind, available, ended, external, is_guarded, moved, reserved
 
 A, B = available("act_a", "USD"), available("act_b", "USD")
 OUTSIDE = external("USD")

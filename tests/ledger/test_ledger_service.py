@@ -18,10 +18,9 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Broken, EarnestError, Refused
 from earnest.foundation.facts import Fact
-from earnest.ledger.accounts import available, external, fees
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.ledger.service import LEDGER_POSTED, PROJECTIONS, balance, is_posted, post
-from earnest.ledger.transfer import Chain, ended, moved, reserved
+from earnest.ledger.transfer import Chain, available, ended, external, fees, moved, reserved
 
 OUTSIDE = external("USD")
 ACCOUNTS = (OUTSIDE, *(available(f"act_{letter}", "USD") for letter in "abc"), fees("USD"))

@@ -15,9 +15,8 @@ from earnest.effects.ground.storage.place import ServerBooks
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
-from earnest.ledger.accounts import available, external
 from earnest.ledger.service import balance, post, sought
-from earnest.ledger.transfer import moved
+from earnest.ledger.transfer import available, external, moved
 
 ALICE, BOB = (available(f"act_{number:026d}", "USD") for number in range(2))
 

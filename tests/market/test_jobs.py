@@ -9,11 +9,10 @@ from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.market.capabilities.capability import Capability, CapabilityState
 from earnest.market.claims.claim import ClaimState
-from earnest.market.claims.declining import check_quota, declines_max
+from earnest.market.claims.judgement import check_quota, declines_max
 from earnest.market.jobs import job as rules
-from earnest.market.jobs.capacity import account_capacity, capacity, has_hours, is_available, need_room
+from earnest.market.jobs.capacity import account_capacity, are_related, capacity, has_hours, is_available, need_room
 from earnest.market.jobs.job import AID_STATUS, JobState
-from earnest.market.jobs.related import are_related
 
 from .claims import BUYER, DAY_MS, HOUR_MS, NOW, SELLER, TERMS, a_job, claim_in, opened
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earnest.ledger.accounts import available, clearing, escrow, external, fees, stake, treasury
-from earnest.ledger.rules import AMOUNT_MICRO_MAX, account_named, check, effect
-from earnest.ledger.transfer import Chain, LedgerAccount, Transfer, moved
+from earnest.ledger.rules import AMOUNT_MICRO_MAX, LedgerAccount, account_named, check, effect
+from earnest.ledger.transfer import Chain, Transfer, available, clearing, escrow, external, fees, moved, stake, treasury
 from earnest.market import settlement
 from earnest.market.capabilities.capability import Trial
 from earnest.market.claims.claim import Claim

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from earnest.identity.secret import KeyedHash
+from earnest.identity.key import KeyedHash
 from earnest.surfaces.web.wire import HEAD_BYTES_MAX, BoundedHttp
 from earnest.testing.served import served
 from surfaces.web.conftest import URL, Site

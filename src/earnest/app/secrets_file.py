@@ -19,7 +19,7 @@ from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
-from earnest.identity.secret import KeyedHash
+from earnest.identity.key import KeyedHash
 from earnest.identity.service import KEYS
 
 FORMAT: Final = "earnest-keys-1"

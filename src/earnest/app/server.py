@@ -30,8 +30,7 @@ from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Sandbox
 from earnest.effects.outside.artifacts.store import MEBIBYTE
 from earnest.effects.outside.mail.api import Mailer
 from earnest.foundation.errors import EarnestError
-from earnest.identity.key import LINK_MS, operator_link
-from earnest.identity.secret import KeyedHash
+from earnest.identity.key import LINK_MS, KeyedHash, operator_link
 from earnest.journal.notary import Notary
 from earnest.journal.signing import read_public_key
 from earnest.runtime.bus_relay import BusRelay

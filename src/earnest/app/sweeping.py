@@ -14,7 +14,7 @@ from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.effects.outside.artifacts.store import MEBIBYTE
 from earnest.foundation.instants import DAY_MS
-from earnest.market.claims.artifact import Artifact
+from earnest.market.claims.evidence import Artifact
 from earnest.runtime.sweeping import (
     ARTIFACTS_AT_ONCE,
     Retention,

@@ -1,13 +1,95 @@
-"""Keys, links and sessions, which prove who somebody is. Only hashes of them are kept."""
+"""Keys, links and sessions, which prove who a caller is. Only hashes of them are kept."""
 
+import hmac
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Final
 
 from earnest.foundation.errors import Refused
-from earnest.identity.account import Account, AccountStatus
-from earnest.identity.caller import Scope
-from earnest.identity.secret import BASE62_CHARACTERS, KeyedHash, base62, same
+from earnest.identity.account import Account, AccountKind, AccountStatus
+
+_DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+BASE62_CHARACTERS: Final = 43
+"""What 256 bits take."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedHash:
+    """The platform's own secret, 32 bytes, without which no kept digest says anything (HMAC-SHA-256)."""
+
+    secret: bytes = field(repr=False)
+
+    def digest(self, purpose: str, text: str) -> str:
+        """64 hexadecimal digits; different for each purpose."""
+        return hmac.digest(self.secret, f"{purpose}\n{text}".encode(errors="surrogatepass"), "sha256").hex()
+
+
+def same(one: str, other: str) -> bool:
+    """Compare two digests in a time that does not depend on where they differ."""
+    return hmac.compare_digest(one, other)
+
+
+def base62(entropy: bytes) -> str:
+    """32 bytes as 43 letters and digits."""
+    number, digits = int.from_bytes(entropy, "big"), ""
+    for _ in range(BASE62_CHARACTERS):
+        number, digit = divmod(number, 62)
+        digits = _DIGITS[digit] + digits
+    return digits
+
+
+class Scope(StrEnum):
+    """What a key may do (market ruling a.1). The word stands in the key: `ern_live_…`."""
+
+    REGISTERED = "reg"
+    LIVE = "live"
+    HEARTBEAT = "hb"
+    OPERATOR = "op"
+    AUDITOR = "aud"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """The account behind the key that was presented, and that key."""
+
+    account: Account
+    scope: Scope
+    key_id: str
+
+    @property
+    def id(self) -> str:
+        """The account's id."""
+        return self.account.id
+
+    def need(self, *scopes: Scope) -> None:
+        """Refuse a key without one of these scopes, and a suspended account.
+
+        Raises `Refused`: `heartbeat_scope_forbidden`, `scope_forbidden`, `account_suspended`.
+        """
+        if self.scope not in scopes:
+            self.need_to_look(*scopes)
+        if self.account.status is AccountStatus.SUSPENDED:
+            raise Refused("account_suspended", "the account is suspended: its operator knows why")
+
+    def need_to_look(self, *scopes: Scope) -> None:
+        """As `need`, for what changes nothing: a suspended account may."""
+        if self.scope not in scopes:
+            raise Refused(
+                "heartbeat_scope_forbidden" if self.scope is Scope.HEARTBEAT else "scope_forbidden",
+                f"a key of scope {self.scope} may not do this; it takes {' or '.join(scopes)}",
+            )
+
+    @property
+    def sees_all(self) -> bool:
+        """True for keys that look at what belongs to others."""
+        return self.scope in {Scope.OPERATOR, Scope.AUDITOR}
+
+    @property
+    def is_operator(self) -> bool:
+        """True for the operator of the platform."""
+        return self.account.kind is AccountKind.OPERATOR
+
 
 PREFIX_CHARACTERS: Final = 12
 MOMENT_MAX_MS: Final = 253_402_300_799_000

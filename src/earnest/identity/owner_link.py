@@ -5,7 +5,7 @@ from typing import Final
 
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account
-from earnest.identity.secret import KeyedHash, same
+from earnest.identity.key import KeyedHash, same
 
 OWNER_LINK_MS: Final = 15 * 60_000
 PURPOSE: Final = "owner-link"

@@ -11,8 +11,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from earnest.foundation.errors import Refused
-from earnest.ledger.accounts import available, external, pending_out
-from earnest.ledger.transfer import Chain, ended, moved, reserved
+from earnest.ledger.transfer import Chain, available, ended, external, moved, pending_out, reserved
 
 
 class PayoutState(StrEnum):

@@ -4,7 +4,8 @@ from typing import Final
 
 from earnest.effects.ground.storage.rows import Rows
 from earnest.ledger.payout import Deposit, Destination, Payout
-from earnest.ledger.transfer import BookedTransfer, LedgerAccount, Transfer
+from earnest.ledger.rules import LedgerAccount
+from earnest.ledger.transfer import BookedTransfer, Transfer
 
 TRANSFERS: Final = Rows(Transfer, "transfers")
 BOOKED: Final = Rows(BookedTransfer, "transfers")

@@ -5,13 +5,12 @@ once, moved in whole or in part or not at all. Faults have an order of precedenc
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from earnest.foundation.errors import Broken, Refused
-from earnest.ledger.accounts import PLATFORM, currency_of, is_guarded, owner_of
-from earnest.ledger.transfer import LedgerAccount, Transfer, TransferKind
+from earnest.ledger.transfer import PLATFORM, Transfer, TransferKind, currency_of, is_guarded, owner_of
 
 AMOUNT_MICRO_MAX: Final = 9 * 10**15
 """Of one transfer, and of all that the books hold of one currency. JSON numbers are exact up to 2^53 - 1."""
@@ -21,6 +20,33 @@ SUM_MICRO_MAX: Final = 2**63 - 1 - CHAIN_TRANSFERS_MAX * AMOUNT_MICRO_MAX
 """Of all that an account ever gave, or got, before a chain: SQLite's integers hold what the chain adds."""
 
 ID_CHARACTERS_MAX: Final = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerAccount:
+    """Sums of one account in one currency. `guarded`: what it has given and reserved never exceeds what it got.
+
+    `last` is the number of the newest transfer that touched it, 0 before the first.
+    """
+
+    id: str
+    currency: str
+    guarded: bool
+    debits_posted: int = 0
+    credits_posted: int = 0
+    debits_pending: int = 0
+    credits_pending: int = 0
+    last: int = 0
+
+    @property
+    def balance_micro(self) -> int:
+        """What it got less what it gave. Below 0 only where it is not guarded."""
+        return self.credits_posted - self.debits_posted
+
+    @property
+    def free_micro(self) -> int:
+        """Its balance less what is reserved: what it may give."""
+        return self.credits_posted - self.debits_posted - self.debits_pending
 
 
 class TransferFault(StrEnum):

@@ -13,8 +13,8 @@ from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact
 from earnest.ledger import rows
-from earnest.ledger.rules import account_named, check, effect, is_repeated
-from earnest.ledger.transfer import Chain, LedgerAccount, TransferKind
+from earnest.ledger.rules import LedgerAccount, account_named, check, effect, is_repeated
+from earnest.ledger.transfer import Chain, TransferKind
 
 LEDGER_POSTED: Final = "ledger.posted"
 

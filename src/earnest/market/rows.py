@@ -4,12 +4,10 @@ from typing import Final
 
 from earnest.effects.ground.storage.rows import Rows
 from earnest.market.capabilities.capability import Capability, Trial
-from earnest.market.claims.artifact import Artifact
 from earnest.market.claims.claim import Claim
-from earnest.market.claims.evidence import Submission
+from earnest.market.claims.evidence import Artifact, Submission
 from earnest.market.disputes.dispute import Dispute, Statement
-from earnest.market.jobs.application import Application
-from earnest.market.jobs.job import Job
+from earnest.market.jobs.job import Application, Job
 from earnest.market.periods.period import Period
 from earnest.market.reviews.review import ReviewRow
 from earnest.market.reviews.signal import Signal

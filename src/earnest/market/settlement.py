@@ -7,8 +7,19 @@ nothing is owed, and to post it does nothing. Market ruling a.9; ai$: agents rul
 from dataclasses import dataclass
 from typing import Final
 
-from earnest.ledger.accounts import available, clearing, escrow, external, fees, stake, treasury
-from earnest.ledger.transfer import Chain, ended, moved, reserved
+from earnest.ledger.transfer import (
+    Chain,
+    available,
+    clearing,
+    ended,
+    escrow,
+    external,
+    fees,
+    moved,
+    reserved,
+    stake,
+    treasury,
+)
 from earnest.market.capabilities.capability import Trial
 from earnest.market.claims.claim import Claim, weight_of
 from earnest.market.jobs.job import Job

@@ -18,7 +18,7 @@ from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import Members, canonical_text, digest_of
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.facts import Fact
-from earnest.identity.caller import Caller
+from earnest.identity.key import Caller
 
 REQUEST_ANSWERED: Final = "request.answered"
 """A request that changed nothing, or was refused, and whose answer is kept."""

@@ -15,7 +15,7 @@ from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, AccountKind, AccountStatus, suspended
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.identity.service import ACCOUNTS, KEYS, PRESENCES
 from earnest.journal.redaction import REDACTABLE, redact
 from earnest.ledger.service import DEPOSITS, DESTINATIONS, PAYOUTS

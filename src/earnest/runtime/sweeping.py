@@ -24,7 +24,7 @@ from earnest.effects.hands.workspace.tree import Trash
 from earnest.engine.facts import FINISHED, STARTED
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.instants import DAY_MS
-from earnest.market.claims.artifact import Artifact
+from earnest.market.claims.evidence import Artifact
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.edits.applying import MARKERS
 from earnest.runtime.edits.change import ABANDONED, APPLIED, APPLYING

@@ -7,7 +7,7 @@ from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import DAY_MS, rfc3339_s
 from earnest.identity.account import AccountKind
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.runtime.desk import StoryContext
 from earnest.world.places import HOUR_MS, Cell, cell_of, place_at
 from earnest.world.resident import Resident, arrives_at_ms, headed, is_bound_for, newcomer, position

@@ -11,7 +11,7 @@ from earnest.foundation.canonical import INTEGER_MAX, JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339
 from earnest.identity.account import AccountStatus
-from earnest.identity.caller import Caller
+from earnest.identity.key import Caller
 from earnest.identity.rows import ACCOUNTS, KEYS, SESSIONS
 from earnest.identity.showing import account_json, key_json, session_json
 

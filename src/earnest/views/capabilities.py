@@ -7,7 +7,7 @@ from earnest.client.payloads import Generator, TrialOffered, Whole
 from earnest.client.payloads import Trial as TrialShown
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Caller
+from earnest.identity.key import Caller
 from earnest.market.capabilities.capability import Capability, capability_json
 from earnest.market.capabilities.generators.registry import GENERATORS, generators_for
 from earnest.market.capabilities.trial import CURRENCY, attempts_left, trial_id_of, trial_json

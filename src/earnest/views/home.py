@@ -11,18 +11,18 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, AccountStatus
 from earnest.identity.rows import ACCOUNTS, PRESENCES
-from earnest.ledger.accounts import available, clearing
 from earnest.ledger.payout import Payout
 from earnest.ledger.rows import LEDGER_ACCOUNTS, PAYOUTS
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
+from earnest.ledger.transfer import available, clearing
 from earnest.market.capabilities.capability import Capability, CapabilityState
 from earnest.market.claims.claim import TERMINAL, Claim, ClaimState
 from earnest.market.claims.deadlines import SILENT
 from earnest.market.disputes.dispute import Dispute
 from earnest.market.homes.given import CurrencyPurse, Duty, HomeInput, Unreviewed
 from earnest.market.homes.members import ON_ITS_WAY
+from earnest.market.jobs.capacity import are_related
 from earnest.market.jobs.job import Job
-from earnest.market.jobs.related import are_related
 from earnest.market.rows import CLAIMS, DISPUTES, JOBS, TRIALS
 from earnest.market.terms import CURRENCIES
 from earnest.views.capabilities import capabilities_of

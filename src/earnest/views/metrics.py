@@ -14,7 +14,7 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account, AccountKind
 from earnest.identity.rows import ACCOUNTS
-from earnest.ledger.accounts import currency_of, owner_of
+from earnest.ledger.transfer import currency_of, owner_of
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.periods import metrics as rules
 from earnest.market.periods.period import CURRENT, Period, period_json

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.ledger.accounts import clearing
+from earnest.ledger.transfer import clearing
 from earnest.market.claims.claim import TERMINAL, Claim
 from earnest.market.reviews.reputation import WINDOW_S, Reputation
 from earnest.market.reviews.signal import SignalKind

@@ -16,10 +16,10 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
-from earnest.ledger.accounts import available, clearing, currency_of, pending_out
 from earnest.ledger.payout import Deposit, Payout
 from earnest.ledger.rows import DEPOSITS, LEDGER_ACCOUNTS, PAYOUTS
-from earnest.ledger.transfer import LedgerAccount, TransferKind
+from earnest.ledger.rules import LedgerAccount
+from earnest.ledger.transfer import TransferKind, available, clearing, currency_of, pending_out
 from earnest.market.homes.given import CurrencyPurse
 from earnest.market.terms import CurrencyTerms, Terms
 

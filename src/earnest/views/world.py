@@ -10,9 +10,9 @@ from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account
-from earnest.ledger.accounts import available
 from earnest.ledger.rows import LEDGER_ACCOUNTS
-from earnest.ledger.transfer import LedgerAccount
+from earnest.ledger.rules import LedgerAccount
+from earnest.ledger.transfer import available
 from earnest.market.claims.claim import TERMINAL, WORKING, Claim
 from earnest.market.jobs.job import Job, JobState
 from earnest.market.rows import CLAIMS, JOBS

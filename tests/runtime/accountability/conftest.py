@@ -24,7 +24,7 @@ from earnest.effects.outside.web.fetching import Web
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
 from earnest.identity.account import AccountKind
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.key import Caller, Scope
 from earnest.identity.service import PRESENCES
 from earnest.market.terms import Terms
 from earnest.runtime.accountability.checking_in import CheckIn, TaskAssertion, check_in

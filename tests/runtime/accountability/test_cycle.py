@@ -10,7 +10,7 @@ import pytest
 from earnest.accountability.days import begins_at_ms
 from earnest.accountability.tiers import Penalty, Reward
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.runtime.accountability.deciding import agree, begin_anew, vote
 from earnest.runtime.accountability.judging import HeartbeatJudging
 from earnest.views.score import list_events

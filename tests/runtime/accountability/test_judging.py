@@ -12,7 +12,7 @@ from earnest.accountability.agreement import contract_of
 from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.effects.ground.storage.driver import SqlValue
 from earnest.foundation.errors import Unavailable
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.runtime.accountability import judging as story
 from earnest.runtime.accountability.checking_in import CheckIn, check_in
 from earnest.runtime.accountability.deciding import decide

@@ -13,7 +13,7 @@ from earnest.contracts.criterion import CheckSpec
 from earnest.effects.outside.llm.api import Completion, Endpoint, Finish, TokenUsage
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
-from earnest.market.claims.artifact import Artifact, artifact_id
+from earnest.market.claims.evidence import Artifact, artifact_id
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.accountability.checking_in import due_now
 from earnest.runtime.accountability.deciding import decide

@@ -14,11 +14,10 @@ from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.web.fetching import Web
 from earnest.foundation.canonical import Members
 from earnest.identity.account import Account, AccountKind, AccountStatus
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.key import Caller, Scope
 from earnest.identity.service import ACCOUNTS
-from earnest.ledger import accounts
 from earnest.ledger import service as ledger
-from earnest.ledger.transfer import moved
+from earnest.ledger.transfer import available, external, moved
 from earnest.market.terms import MICRO, Terms
 from earnest.runtime.desk import Act, Desk, StoryContext
 from earnest.runtime.market.market import Market
@@ -82,8 +81,8 @@ class Town:
         def open_account(entry: StoryContext) -> Members:
             ACCOUNTS.open(entry.transaction, entry.now_ms, account, touching=(account.id,))
             for currency, amount in (("USD", usd_micro), ("AID", aid_micro)):
-                home = accounts.available(account.id, currency)
-                source = accounts.external(currency)
+                home = available(account.id, currency)
+                source = external(currency)
                 chain = moved(f"{account.id}/start/{currency}", source, home, amount, reason="test", at_ms=entry.now_ms)
                 ledger.post(entry.transaction, chain)
             return {}

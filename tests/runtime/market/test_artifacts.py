@@ -9,7 +9,7 @@ import pytest
 from earnest.effects.outside.artifacts.store import ArtifactLimits, Stored
 from earnest.foundation.canonical import JsonObject, digest_bytes
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.key import Caller, Scope
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.claims.evidence import Submission
 from earnest.market.disputes.dispute import Dispute, DisputeState, Statement

@@ -9,9 +9,9 @@ from earnest.effects.ground.clock import VirtualClock
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.facts import Fact
-from earnest.identity.caller import Caller, Scope
-from earnest.ledger import accounts
+from earnest.identity.key import Caller, Scope
 from earnest.ledger import service as ledger
+from earnest.ledger.transfer import available
 from earnest.market.capabilities.availability import Availability
 from earnest.market.capabilities.capability import CapabilityForm
 from earnest.market.capabilities.trial import RUN_S, trial_id_of
@@ -63,7 +63,7 @@ def show(town: Town, caller: Caller, trial_id: str) -> Any:
 
 
 def balance_micro(town: Town, caller: Caller) -> int:
-    home = accounts.available(caller.id, "AID")
+    home = available(caller.id, "AID")
     return town.database.read_sync(lambda reader: ledger.balance(reader, home).free_micro)
 
 

@@ -12,11 +12,10 @@ from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.identity.account import AccountKind
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.key import Caller, Scope
 from earnest.identity.service import ACCOUNTS
-from earnest.ledger import accounts
 from earnest.ledger import service as ledger
-from earnest.ledger.transfer import moved
+from earnest.ledger.transfer import available, clearing, external, fees, moved
 from earnest.market.claims.claim import ClaimState
 from earnest.market.claims.deadlines import is_the_buyers
 from earnest.market.claims.evidence import BY_POSTER
@@ -98,8 +97,8 @@ class Case:
             def of(name: str) -> int:
                 return ledger.balance(reader, name).balance_micro  # type: ignore[arg-type]
 
-            earned = of(accounts.clearing(self.seller.id, "USD")) + of(accounts.available(self.seller.id, "USD"))
-            return earned, of(accounts.available(self.buyer.id, "USD")), of(accounts.fees("USD"))
+            earned = of(clearing(self.seller.id, "USD")) + of(available(self.seller.id, "USD"))
+            return earned, of(available(self.buyer.id, "USD")), of(fees("USD"))
 
         return self.town.database.read_sync(read)
 
@@ -180,8 +179,8 @@ async def test_an_appeal_without_the_money_for_it_is_refused(case: Case) -> None
     case.rule(For.BUYER)
 
     def spend(entry: StoryContext) -> Members:
-        source = accounts.available(case.seller.id, "USD")
-        chain = moved("spent", source, accounts.external("USD"), usd(18), reason="test", at_ms=entry.now_ms)
+        source = available(case.seller.id, "USD")
+        chain = moved("spent", source, external("USD"), usd(18), reason="test", at_ms=entry.now_ms)
         ledger.post(entry.transaction, chain)
         return {}
 
@@ -343,8 +342,8 @@ async def test_a_case_without_its_stake_waits_for_it_and_falls_after_half_an_hou
     assert case.raised()["state"] == "stake_pending", "whose case fell may try again"
 
     def deposit(entry: StoryContext) -> Members:
-        home = accounts.available(seller.id, "USD")
-        chain = moved("later", accounts.external("USD"), home, usd(1), reason="test", at_ms=entry.now_ms)
+        home = available(seller.id, "USD")
+        chain = moved("later", external("USD"), home, usd(1), reason="test", at_ms=entry.now_ms)
         ledger.post(entry.transaction, chain)
         return {}
 

@@ -4,8 +4,8 @@ import pytest
 
 from earnest.app.simulating import simulated
 from earnest.contracts.spec import Acceptance
-from earnest.ledger import accounts
 from earnest.ledger import service as ledger
+from earnest.ledger.transfer import available, clearing
 from earnest.market.reviews.standing import standing
 from earnest.runtime.market import deciding
 from earnest.runtime.market.money import open_treasury
@@ -31,10 +31,7 @@ async def done(town: Town, amount_micro: int, *, mails: tuple[str, str]) -> tupl
     town.act(ann, lambda entry: deciding.accept(entry, town.market.terms, held))
     return town.database.read_sync(
         lambda reader: (
-            sum(
-                ledger.balance(reader, account(bob.id, "AID")).balance_micro
-                for account in (accounts.available, accounts.clearing)
-            ),
+            sum(ledger.balance(reader, account(bob.id, "AID")).balance_micro for account in (available, clearing)),
             standing(reader, bob.id, town.clock.now_ms()).success_milli,
         )
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.identity.caller import Caller
+from earnest.identity.key import Caller
 from earnest.ledger import service as ledger
 from earnest.market import settlement
 from earnest.market.capabilities.capability import Capability, CapabilityState

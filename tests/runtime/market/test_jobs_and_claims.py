@@ -9,10 +9,10 @@ from earnest.contracts.spec import Acceptance
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.identity.account import suspended
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.key import Caller, Scope
 from earnest.identity.service import ACCOUNTS
-from earnest.ledger import accounts
 from earnest.ledger import service as ledger
+from earnest.ledger.transfer import available
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.jobs.job import JobState, TaskClass
 from earnest.market.jobs.offer import Offer, Requirement
@@ -76,7 +76,7 @@ def read_claim(town: Town, claim_id: str) -> Claim:
 
 
 def free(town: Town, caller: Caller, currency: str = "USD") -> int:
-    account = accounts.available(caller.id, currency)
+    account = available(caller.id, currency)
     return town.database.read_sync(lambda reader: ledger.balance(reader, account)).free_micro
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from earnest.foundation.errors import Refused
 from earnest.identity.account import AccountKind
-from earnest.identity.caller import Caller, Scope
-from earnest.ledger.accounts import available, treasury
+from earnest.identity.key import Caller, Scope
 from earnest.ledger.service import balance
+from earnest.ledger.transfer import available, treasury
 from earnest.market import settlement
 from earnest.market.terms import MICRO
 from earnest.runtime.market.money import (

@@ -9,7 +9,7 @@ from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.accountability.service import HEARTBEATS
 from earnest.foundation.canonical import JsonObject, digest_bytes
 from earnest.foundation.instants import DAY_MS
-from earnest.identity.caller import Caller
+from earnest.identity.key import Caller
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.disputes.dispute import Dispute, DisputeState
 from earnest.market.jobs.job import JobState

@@ -12,8 +12,7 @@ from earnest.effects.ground.clock import SeededChance
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.sqlite import LOOK_NS
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Caller, Scope
-from earnest.identity.secret import KeyedHash
+from earnest.identity.key import Caller, KeyedHash, Scope
 from earnest.runtime.desk import Desk, StoryContext
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.homes import Homes

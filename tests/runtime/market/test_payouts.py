@@ -7,10 +7,10 @@ import pytest
 from earnest.effects.outside.rails.api import ManualRail, Order, RailAnswer, RailState
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.account import AccountKind, AccountStatus
-from earnest.identity.caller import Caller, Scope
-from earnest.ledger.accounts import available, external, pending_out
+from earnest.identity.key import Caller, Scope
 from earnest.ledger.payout import MOVES, RETURNS_MS, SEND_WITHIN_MS, Payout, PayoutState, step, with_wake
 from earnest.ledger.service import PAYOUTS, balance
+from earnest.ledger.transfer import available, external, pending_out
 from earnest.runtime.market.payouts import decide_payout, request_payout, set_destination, tend_payouts
 
 from .conftest import Town, usd

@@ -9,10 +9,9 @@ import pytest
 from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
-from earnest.identity.caller import Caller
+from earnest.identity.key import Caller
 from earnest.identity.presence import Presence
-from earnest.identity.presence_book import PRESENCE_SEEN
-from earnest.identity.service import ACCOUNTS, PRESENCES
+from earnest.identity.service import ACCOUNTS, PRESENCE_SEEN, PRESENCES
 from earnest.market.disputes.dispute import Dispute, DisputeState
 from earnest.market.service import DISPUTES
 from earnest.runtime.desk import StoryContext

@@ -12,7 +12,7 @@ from books_file import file_of
 from earnest.effects.ground.clock import SystemClock
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Broken, Refused
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.key import Caller, Scope
 from earnest.market.reviews.review import Opinion, ReviewRow, Side, commitment_of
 from earnest.market.service import CLAIMS, REVIEWS
 from earnest.runtime.market import clocks, reviewing

@@ -18,8 +18,8 @@ from earnest.engine.facts import STARTED
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.facts import Fact
 from earnest.identity.service import ACCOUNTS
-from earnest.ledger.accounts import clearing
-from earnest.ledger.transfer import LedgerAccount
+from earnest.ledger.rules import LedgerAccount
+from earnest.ledger.transfer import clearing
 from earnest.market.reviews.signal import Signal
 from earnest.market.service import CLAIMS, DISPUTES, JOBS
 from earnest.runtime.desk import StoryContext

@@ -14,8 +14,7 @@ from earnest.effects.ground.clock import SeededChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.web.fetching import Web
-from earnest.identity.key import LINK_MS, operator_link
-from earnest.identity.secret import KeyedHash
+from earnest.identity.key import LINK_MS, KeyedHash, operator_link
 from earnest.journal.notary import Notary
 from earnest.journal.signing import LOG, WITNESS, PrivateKey
 from earnest.market.terms import Terms

@@ -8,8 +8,7 @@ import pytest
 from books_file import file_of
 from earnest.effects.outside.rails.api import ManualRail
 from earnest.ledger import service as ledger
-from earnest.ledger.accounts import available, external
-from earnest.ledger.transfer import moved
+from earnest.ledger.transfer import available, external, moved
 from earnest.runtime.market.payouts import tend_payouts
 from earnest.surfaces.web.requests import cursor_of
 from earnest.surfaces.web.wallet import SOLVENCY_KEPT_MS

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from earnest.foundation.errors import Refused
 from earnest.market.claims.claim import Actor, Claim
-from earnest.market.claims.deadlines import deadline
-from earnest.market.claims.freezing import Frozen, frozen
+from earnest.market.claims.deadlines import Frozen, deadline, frozen
 from earnest.market.claims.moving import ClaimTransition, begin
 from earnest.market.reviews.signal import SignalKind
 from earnest.market.terms import Terms

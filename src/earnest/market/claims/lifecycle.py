@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from earnest.foundation.errors import Refused
 from earnest.market.claims.claim import Actor, Claim, ClaimState
-from earnest.market.claims.freezing import frozen
+from earnest.market.claims.deadlines import frozen
 from earnest.verification.verdict import Answer
 
 SAME: Final = "same"

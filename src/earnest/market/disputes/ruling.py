@@ -12,8 +12,8 @@ from earnest.foundation.shapes import to_json
 from earnest.ledger.transfer import Chain
 from earnest.market import settlement
 from earnest.market.claims.claim import Claim
+from earnest.market.claims.deadlines import frozen
 from earnest.market.claims.deadlines import with_wake as with_claim_wake
-from earnest.market.claims.freezing import frozen
 from earnest.market.disputes.dispute import (
     SECOND_MS,
     Dispute,

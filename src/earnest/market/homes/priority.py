@@ -12,7 +12,7 @@ from earnest.client.payloads_home import Priority
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.market.capabilities.capability import Capability, Trial
 from earnest.market.claims.claim import WORKING, Claim, ClaimState
 from earnest.market.disputes.dispute import CLOSED, STATEMENTS_MAX, Dispute, DisputeState

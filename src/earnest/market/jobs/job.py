@@ -232,3 +232,14 @@ def aid_status(job: Job, newest: Claim | None) -> str:
 
 def _ended(job: Job, state: JobState, now_ms: int) -> Job:
     return with_wake(replace(job, state=state, live_claim=None, ended_at_ms=now_ms))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """One agent's application. `id` is `<job>/<account>`: one each."""
+
+    id: str
+    job_id: str
+    account_id: str
+    note: str
+    applied_at_ms: int

@@ -25,8 +25,8 @@ from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import AccountKind
-from earnest.identity.caller import Caller, Scope
-from earnest.market.claims.artifact import artifact_id
+from earnest.identity.key import Caller, Scope
+from earnest.market.claims.evidence import artifact_id
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.accountability.booking import book
 from earnest.runtime.accountability.deciding import read_contract, save_agreement

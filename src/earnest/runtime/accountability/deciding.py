@@ -29,7 +29,7 @@ from earnest.foundation.canonical import canonical_text
 from earnest.foundation.errors import Faulty, Refused
 from earnest.foundation.zones import is_time, is_zone
 from earnest.identity.account import AccountKind
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.runtime.accountability.booking import book, tell_of_exhausted
 from earnest.runtime.desk import StoryContext

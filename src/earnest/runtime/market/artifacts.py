@@ -13,8 +13,8 @@ from earnest.client.payloads import Artifact as ArtifactShown
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.artifacts.store import ArtifactLimits, Stored
 from earnest.foundation.errors import Refused, Unavailable
-from earnest.identity.caller import Caller, Scope
-from earnest.market.claims.artifact import Artifact, artifact_id
+from earnest.identity.key import Caller, Scope
+from earnest.market.claims.evidence import Artifact, artifact_id
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.market import Market

@@ -9,7 +9,7 @@ from earnest.client.payloads import Capability as CapabilityShown
 from earnest.client.payloads import CapabilityRemoved
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.market.capabilities.badge import WINDOW_S, after_tests, after_time, after_work
 from earnest.market.capabilities.capability import (

@@ -7,17 +7,15 @@ from earnest.client.payloads import Applied, ClaimMoved, ClaimOpened, ExtensionA
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import AccountStatus
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.key import Caller, Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import service as ledger
 from earnest.market import settlement
 from earnest.market.claims import extension, judgement, working
 from earnest.market.claims.claim import WORKING, Actor, Claim, ClaimState, role_of
 from earnest.market.claims.moving import ClaimTransition
-from earnest.market.jobs.application import Application
-from earnest.market.jobs.capacity import need_room
-from earnest.market.jobs.job import Job, JobState, taken
-from earnest.market.jobs.related import proves_nothing
+from earnest.market.jobs.capacity import need_room, proves_nothing
+from earnest.market.jobs.job import Application, Job, JobState, taken
 from earnest.market.service import APPLICATIONS, CAPABILITIES, CATEGORY, CLAIMS, JOBS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import StoryContext

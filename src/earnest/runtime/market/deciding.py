@@ -6,14 +6,14 @@ from typing import Final
 
 from earnest.client.payloads import ClaimMoved
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.market.claims import judgement
 from earnest.market.claims.claim import Actor, Claim, role_of
-from earnest.market.claims.declining import check_quota
+from earnest.market.claims.judgement import check_quota
 from earnest.market.claims.moving import ClaimTransition
+from earnest.market.jobs.capacity import need_neutral
 from earnest.market.jobs.job import Job
-from earnest.market.jobs.related import need_neutral
 from earnest.market.service import CLAIMS, JOBS
 from earnest.market.terms import DAY_S, Terms
 from earnest.runtime.desk import StoryContext

@@ -9,21 +9,21 @@ from earnest.client.payloads_disputes import DisputeMoved, DisputeSaid
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import canonical_text
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.key import Caller, Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import service as ledger
 from earnest.market import settlement
 from earnest.market.claims import contest
-from earnest.market.claims.artifact import artifact_id
 from earnest.market.claims.claim import Claim, ClaimState, role_of
 from earnest.market.claims.clock import clock
 from earnest.market.claims.deadlines import counting_verdict
+from earnest.market.claims.evidence import artifact_id
 from earnest.market.claims.moving import ClaimTransition
 from earnest.market.disputes import dispute as rules
 from earnest.market.disputes import ruling as rulings
 from earnest.market.disputes.dispute import CLOSED, Dispute, DisputeState, Statement
 from earnest.market.disputes.ruling import CLOCK, For, Ruling, Vote
-from earnest.market.jobs.related import need_neutral
+from earnest.market.jobs.capacity import need_neutral
 from earnest.market.service import ARTIFACTS, CLAIMS, DISPUTES, JOBS, STATEMENTS, SUBMISSIONS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import StoryContext

@@ -8,9 +8,17 @@ from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.identity.account import AccountKind
-from earnest.identity.caller import Caller, Scope
-from earnest.identity.key import KEY_PURPOSE, KEY_TEXT, LINK_LOGIN, SESSION_PURPOSE, ends_at_ms
-from earnest.identity.secret import KeyedHash, same
+from earnest.identity.key import (
+    KEY_PURPOSE,
+    KEY_TEXT,
+    LINK_LOGIN,
+    SESSION_PURPOSE,
+    Caller,
+    KeyedHash,
+    Scope,
+    ends_at_ms,
+    same,
+)
 from earnest.identity.service import ACCOUNTS, KEYS, SESSIONS, WHO
 
 KNOWN_MAX: Final = 10_000

@@ -5,19 +5,19 @@ from dataclasses import replace
 from earnest.client import payloads_agents as answers
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account
-from earnest.identity.caller import Scope
 from earnest.identity.key import (
     KEY_PURPOSE,
     KEYS_MAX,
     PREFIX_CHARACTERS,
     Key,
+    KeyedHash,
+    Scope,
     Session,
     key_text,
     may_add,
     rotated,
     works,
 )
-from earnest.identity.secret import KeyedHash
 from earnest.identity.service import KEYS, SESSIONS
 from earnest.identity.showing import key_json
 from earnest.market.terms import Terms

@@ -6,12 +6,11 @@ from typing import Final
 from earnest.client.payloads_money import Deposit as DepositShown
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.ledger import service as ledger
-from earnest.ledger.accounts import treasury
 from earnest.ledger.payout import Deposit, deposited_chain
 from earnest.ledger.service import DEPOSITS
-from earnest.ledger.transfer import Chain
+from earnest.ledger.transfer import Chain, treasury
 from earnest.market import settlement
 from earnest.market.terms import OWN, Terms
 from earnest.runtime.desk import StoryContext

@@ -12,19 +12,20 @@ from earnest.foundation.canonical import JsonObject, Members
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account, AccountKind, AccountStatus, resumed, suspended, with_payouts
-from earnest.identity.caller import Scope
 from earnest.identity.key import (
     LINK_LOGIN,
     LINK_PURPOSE,
     SESSION_MS,
     SESSION_PURPOSE,
     Key,
+    KeyedHash,
     Link,
+    Scope,
     Session,
+    base62,
     check_operator_link,
 )
 from earnest.identity.owner_link import account_of_link, check_owner_link, owner_link
-from earnest.identity.secret import KeyedHash, base62
 from earnest.identity.service import ACCOUNTS, LINKS, SESSIONS
 from earnest.identity.showing import account_json, key_json, session_json
 from earnest.runtime.desk import StoryContext

@@ -9,7 +9,7 @@ from earnest.effects.outside.rails.api import Order, Rail, RailAnswer, RailState
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.identity.account import AccountStatus
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.identity.service import ACCOUNTS
 from earnest.ledger import service as ledger
 from earnest.ledger.payout import (

@@ -5,7 +5,7 @@ from dataclasses import replace
 from earnest.client.payloads_platform import Period as Shown
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.market.periods.period import FIRST, Period, check_name, ended, period_json
 from earnest.market.service import PERIODS
 from earnest.runtime.desk import StoryContext

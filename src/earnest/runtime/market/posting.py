@@ -14,10 +14,10 @@ from earnest.effects.hands.scratch import scratch
 from earnest.foundation.canonical import JsonObject, canonical_text, digest_of
 from earnest.foundation.errors import Refused
 from earnest.identity.account import AccountKind
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.key import Caller, Scope
 from earnest.ledger import service as ledger
 from earnest.market import settlement
-from earnest.market.claims.artifact import artifact_id
+from earnest.market.claims.evidence import artifact_id
 from earnest.market.jobs.job import Job, JobState, check_redo, need_turn, publish, withdrawn
 from earnest.market.jobs.offer import Offer, check_category, check_files, check_price, check_requirements, spec_of
 from earnest.market.jobs.tags import Tags

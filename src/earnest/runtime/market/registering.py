@@ -8,9 +8,7 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import Account, AccountKind, AccountStatus, check_handle, owned
-from earnest.identity.caller import Scope
-from earnest.identity.key import LINK_PURPOSE, Link
-from earnest.identity.secret import KeyedHash, base62
+from earnest.identity.key import LINK_PURPOSE, KeyedHash, Link, Scope, base62
 from earnest.identity.service import ACCOUNTS, LINKS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import StoryContext

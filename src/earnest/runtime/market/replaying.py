@@ -10,7 +10,7 @@ from earnest.client.payloads_platform import Replay
 from earnest.contracts.criterion import Criterion
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Broken, Refused, Unavailable
-from earnest.identity.caller import Caller
+from earnest.identity.key import Caller
 from earnest.market.service import CLAIMS, SUBMISSIONS
 from earnest.runtime.market.judging import Judged, machine_criteria
 from earnest.runtime.market.market import Market

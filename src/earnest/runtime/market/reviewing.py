@@ -7,7 +7,7 @@ from earnest.client.payloads_disputes import ReviewAnswered, ReviewSent
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import digest_of
 from earnest.foundation.instants import rfc3339_s
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.market.claims.claim import Claim
 from earnest.market.claims.deadlines import with_wake
 from earnest.market.reviews import review as rules

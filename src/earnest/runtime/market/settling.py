@@ -3,10 +3,9 @@
 from typing import Final
 
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Caller, Scope
-from earnest.ledger import accounts
+from earnest.identity.key import Caller, Scope
 from earnest.ledger import service as ledger
-from earnest.ledger.transfer import Transfer
+from earnest.ledger.transfer import Transfer, available, escrow
 from earnest.market import settlement
 from earnest.market.capabilities.capability import CapabilityState
 from earnest.market.claims import ending
@@ -84,7 +83,7 @@ def save_job(entry: StoryContext, before: Job, after: Job, event: str) -> Job:
     JOBS.change(entry.transaction, entry.now_ms, before, after, event=event, touching=touching)
     if after.ended_at_ms is None:
         return after
-    if ledger.balance(entry.transaction, accounts.escrow(after.id, after.currency)).balance_micro:
+    if ledger.balance(entry.transaction, escrow(after.id, after.currency)).balance_micro:
         ledger.post(entry.transaction, settlement.closed(after, entry.now_ms))
     return after
 
@@ -125,7 +124,7 @@ def _fine(entry: StoryContext, terms: Terms, claim: Claim) -> None:
         penalty = settlement.proposer_penalty_micro(claim, terms)
     else:
         return
-    free = ledger.balance(entry.transaction, accounts.available(claim.seller, claim.currency)).free_micro
+    free = ledger.balance(entry.transaction, available(claim.seller, claim.currency)).free_micro
     chain = settlement.fined(claim, penalty, free, entry.now_ms)
     if chain:
         ledger.post(entry.transaction, chain)

@@ -11,11 +11,10 @@ from earnest.effects.outside.artifacts.store import Stored
 from earnest.effects.outside.web.fetching import FetchedPage, FetchLimits, Web
 from earnest.foundation.canonical import JsonValue, canonical_text, digest_bytes, digest_of
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.key import Caller, Scope
 from earnest.market.claims import working
-from earnest.market.claims.artifact import Artifact, artifact_id
 from earnest.market.claims.claim import Claim
-from earnest.market.claims.evidence import Submission
+from earnest.market.claims.evidence import Artifact, Submission, artifact_id
 from earnest.market.jobs.offer import Requirement, missing
 from earnest.market.service import ARTIFACTS, CLAIMS, JOBS, SUBMISSIONS
 from earnest.runtime.desk import Act, StoryContext

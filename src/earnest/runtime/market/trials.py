@@ -8,12 +8,12 @@ from earnest.client.payloads import TrialClaimed, TrialGraded, TrialStarted
 from earnest.foundation.canonical import JsonValue, Members
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.market import settlement
 from earnest.market.capabilities.badge import counted_since_ms
 from earnest.market.capabilities.capability import Capability, Trial
 from earnest.market.capabilities.trial import answered, begun, check_start, chosen, overdue, trial_id_of, trial_json
-from earnest.market.jobs.related import owner_of
+from earnest.market.jobs.capacity import owner_of
 from earnest.market.sealed import SealedTrial, seal_trial, unseal_trial
 from earnest.market.service import CAPABILITIES, TRIALS
 from earnest.market.terms import DAY_S, Terms

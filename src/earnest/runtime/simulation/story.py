@@ -13,11 +13,10 @@ from earnest.effects.ground.clock import SystemClock, VirtualClock
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject
 from earnest.identity.account import AccountKind, AccountStatus
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.key import Caller, Scope
 from earnest.identity.service import ACCOUNTS
-from earnest.ledger import accounts
 from earnest.ledger import service as ledger
-from earnest.ledger.transfer import moved
+from earnest.ledger.transfer import available, external, moved
 from earnest.market.jobs.offer import Offer
 from earnest.market.reviews.review import Opinion
 from earnest.market.terms import DAY_S, HOUR_S, MICRO
@@ -88,7 +87,7 @@ class Farming:
 def gains(reader: BooksReader, farmers: Sequence[Farming], start_micro: int) -> Iterator[str]:
     """What farmers got out of it, in words. `start_micro`: what all of them had together."""
     callers = {one.id: one for farmer in farmers for one in (farmer.caller, farmer.seller)}
-    held = sum(ledger.balance(reader, accounts.available(one, "AID")).balance_micro for one in callers)
+    held = sum(ledger.balance(reader, available(one, "AID")).balance_micro for one in callers)
     if held > start_micro:
         yield f"farmers have {held} micro ai$ and began with {start_micro}"
     for one in callers.values():
@@ -220,7 +219,7 @@ async def _somebody(
     def arrive(entry: StoryContext) -> JsonObject:
         account = open_account(entry, handle, kind, status, operator_id=owner, mail=f"{mail}@example.org")
         for currency in ("USD", "AID"):
-            source, home = accounts.external(currency), accounts.available(account.id, currency)
+            source, home = external(currency), available(account.id, currency)
             start = f"{account.id}/start/{currency}"
             chain = moved(start, source, home, money_micro, reason="start", at_ms=entry.now_ms)
             ledger.post(entry.transaction, chain)

@@ -10,7 +10,7 @@ from earnest.effects.ground.clock import Chance
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Caller
+from earnest.identity.key import Caller
 from earnest.market.claims.claim import WORKING, Claim, ClaimState, is_overdue
 from earnest.market.disputes.dispute import CLOSED, Dispute, DisputeState
 from earnest.market.disputes.ruling import For, Vote

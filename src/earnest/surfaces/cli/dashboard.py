@@ -26,7 +26,7 @@ def dashboard(
     from earnest.app.readers import reading_books  # noqa: PLC0415
     from earnest.app.server_settings import ServerSettings  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemChance, SystemClock  # noqa: PLC0415
-    from earnest.identity.secret import base62  # noqa: PLC0415
+    from earnest.identity.key import base62  # noqa: PLC0415
     from earnest.surfaces.dashboard.local import local_app, serve_local  # noqa: PLC0415
     from earnest.surfaces.web.serving import listen, served_at  # noqa: PLC0415
 

@@ -8,7 +8,7 @@ from earnest.audit.reading import newest_lines, summary
 from earnest.audit.report import AuditSettings, report_json
 from earnest.audit.snapshot import read_report
 from earnest.foundation.errors import EarnestError, Refused
-from earnest.ledger.accounts import owner_of
+from earnest.ledger.transfer import owner_of
 from earnest.memory.megram import Tag
 from earnest.surfaces.charts import table_csv
 from earnest.surfaces.dashboard.look import Look, Remembered, Visitor

@@ -13,7 +13,7 @@ from earnest.app.settings import Settings
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Caller, Scope
+from earnest.identity.key import Caller, Scope
 from earnest.market.terms import Terms
 from earnest.memory.megram import Level, Megram
 from earnest.memory.potential import Potentials

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
 from earnest.effects.outside.mail.api import Mailer
-from earnest.identity.secret import KeyedHash
+from earnest.identity.key import KeyedHash
 from earnest.journal.notary import Notary
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market

@@ -29,8 +29,7 @@ from earnest.effects.ground.storage.known_rows import Sought
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, JsonValue, Members, canonical_bytes
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Caller
-from earnest.identity.secret import KeyedHash
+from earnest.identity.key import Caller, KeyedHash
 from earnest.journal.notary import Notary
 from earnest.runtime.desk import Act, Keyed, StoryResponse, keyed_by
 from earnest.runtime.market.doorkeeper import Doorkeeper

@@ -13,7 +13,7 @@ from earnest.client.payloads_platform import Replay
 from earnest.contracts.criterion import CRITERIA_MAX
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.market.capabilities.trial import TRIAL_IDS
 from earnest.market.jobs.offer import REQUIREMENTS_MAX
 from earnest.market.reviews.review import (

@@ -12,7 +12,7 @@ from earnest.client.payloads import Page
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.account import HANDLE
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.runtime import forgetting
 from earnest.runtime.market import keys, operating, registering
 from earnest.surfaces.web.calls import AnyCall, MyCall, rendered

@@ -11,7 +11,7 @@ from earnest.client.payloads_platform import EffectDecided, JournalChecked, Leav
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.instants import rfc3339
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.runtime import leave, unknown_effects
 from earnest.runtime.desk import Act
 from earnest.runtime.edits.outside import EditPart

@@ -15,7 +15,7 @@ from earnest.effects.hands.workspace.snapshot import folded
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Refused
 from earnest.identity.account import AccountKind
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.runtime.accountability import deciding
 from earnest.runtime.accountability.checking_in import CheckIn, TaskAssertion, due_now, prepare_check_in
 from earnest.surfaces.web.calls import MyCall

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 from earnest.client import payloads_money as shown
 from earnest.client.payloads import Page
 from earnest.effects.ground.storage.reader import BooksReader
-from earnest.identity.caller import Scope
+from earnest.identity.key import Scope
 from earnest.ledger.payout import PayoutState
 from earnest.ledger.rules import AMOUNT_MICRO_MAX
 from earnest.runtime.market.money import ask_deposit, decide_deposit

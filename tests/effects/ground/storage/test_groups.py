@@ -17,7 +17,7 @@ from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.rows import Rows
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Refused, Unavailable
-from earnest.ledger.transfer import LedgerAccount
+from earnest.ledger.rules import LedgerAccount
 
 from .test_engines import LINK, fact, record, subjects, vote
 

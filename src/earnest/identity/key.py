@@ -25,11 +25,6 @@ class KeyedHash:
         return hmac.digest(self.secret, f"{purpose}\n{text}".encode(errors="surrogatepass"), "sha256").hex()
 
 
-def same(one: str, other: str) -> bool:
-    """Compare two digests in a time that does not depend on where they differ."""
-    return hmac.compare_digest(one, other)
-
-
 def base62(entropy: bytes) -> str:
     """32 bytes as 43 letters and digits."""
     number, digits = int.from_bytes(entropy, "big"), ""
@@ -206,7 +201,7 @@ def operator_link(hashing: KeyedHash, nonce: str, expires_at_ms: int) -> str:
 def check_operator_link(hashing: KeyedHash, text: str, now_ms: int) -> int:
     """When it expires. Raises `Refused`: `not_found`, `link_expired`."""
     found = _OPERATOR_LINK.fullmatch(text)
-    if found is None or not same(hashing.digest("operator-link", found[1]), found[2]):
+    if found is None or not hmac.compare_digest(hashing.digest("operator-link", found[1]), found[2]):
         raise Refused("not_found", "there is no such link")
     expires_at_ms = int(found[1].partition(".")[0], 16)
     if expires_at_ms <= now_ms:

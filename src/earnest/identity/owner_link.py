@@ -1,11 +1,12 @@
 """What proves that somebody reads the mail of an agent's owner: a secret that needs no row until it is used."""
 
+import hmac
 import re
 from typing import Final
 
 from earnest.foundation.errors import Refused
 from earnest.identity.account import Account
-from earnest.identity.key import KeyedHash, same
+from earnest.identity.key import KeyedHash
 
 OWNER_LINK_MS: Final = 15 * 60_000
 PURPOSE: Final = "owner-link"
@@ -29,7 +30,7 @@ def account_of_link(text: str) -> str:
 def check_owner_link(hashing: KeyedHash, account: Account, text: str, now_ms: int) -> int:
     """When it expires. It is none once the address is another. Raises `Refused`: `not_found`, `link_expired`."""
     found = _FORM.fullmatch(text)
-    if found is None or not same(hashing.digest(PURPOSE, _bound(found[1], account)), found[3]):
+    if found is None or not hmac.compare_digest(hashing.digest(PURPOSE, _bound(found[1], account)), found[3]):
         raise Refused("not_found", "there is no such link")
     expires_at_ms = int(found[1].partition(".")[0], 16)
     if expires_at_ms <= now_ms:

@@ -56,9 +56,9 @@ def post(transaction: Transaction, chain: Chain) -> None:
     if transaction.link.known is not None:
         transaction.link.look(ahead)
     known = rows.TRANSFERS.all(transaction, transfers.keys)
+    accounts = rows.LEDGER_ACCOUNTS.all(transaction, sums.keys)
     if is_repeated(chain, known):
         return
-    accounts = rows.LEDGER_ACCOUNTS.all(transaction, sums.keys)
     check(chain, known, accounts)
     subject = chain[0].id.partition("/")[0]
     body: JsonObject = {"transfers": _told(chain)}
@@ -96,14 +96,12 @@ def _project(transaction: Transaction, fact: Fact) -> None:
 def _book(transaction: Transaction, fact: Fact, accounts: Mapping[str, LedgerAccount]) -> None:
     """Rows of the transfers; sums of their `accounts`, of which those that exist are given, each written once."""
     chain = cast("Sequence[dict[str, Any]]", fact.body["transfers"])
-    sums: dict[str, list[Any]] = {}
+    names = dict.fromkeys(told[side] for told in chain for side in ("debit", "credit"))
+    sums = {name: [*_COLUMNS(accounts.get(name) or account_named(name))] for name in names}
     new = []
     for number, told in enumerate(chain, start=rows.BOOKED.greatest(transaction, NUMBER) + 1):
-        sides = (told["debit"], told["credit"])
-        for name in sides:
-            if name not in sums:
-                sums[name] = [*_COLUMNS(accounts.get(name) or account_named(name))]
         debit, credit = sums[told["debit"]], sums[told["credit"]]
+        sides = (told["debit"], told["credit"])
         content = (debit[1], told["amount_micro"], told["reason"], fact.at_ms, told.get("pending_id"), "")
         new.append((told["id"], told["kind"], *sides, *content, number, debit[-1], credit[-1]))
         debit[-1] = credit[-1] = number

@@ -6,7 +6,7 @@ Answers are kept in the transaction of the effect (draft-ietf-httpapi-idempotenc
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Final, TypeAlias
 
 from earnest.effects.ground.clock import Chance, Clock
@@ -245,12 +245,8 @@ def _keep(entry: StoryContext, keyed: Keyed, status: int, body: Members) -> None
         entry.transaction.record(Fact(kind=REQUEST_ANSWERED, subject=actor, at_ms=entry.now_ms, body=kept))
     text = canonical_text(body)
     reply = StoredReply(id=keyed.reply_id, fingerprint=keyed.fingerprint, status=status, body=text, at_ms=entry.now_ms)
-    digest = _digest(reply, keyed.fingerprint)
+    digest = digest_of(astuple(reply))
     _REPLIES.add(entry.transaction, replace(reply, fingerprint=f"{keyed.fingerprint} {digest}"))
-
-
-def _digest(reply: StoredReply, fingerprint: str) -> str:
-    return digest_of([reply.id, fingerprint, reply.status, reply.body, reply.at_ms])
 
 
 def altered_replies(reader: BooksReader) -> Iterator[str]:
@@ -261,4 +257,6 @@ def altered_replies(reader: BooksReader) -> Iterator[str]:
 def _given_fingerprint(reply: StoredReply) -> str | None:
     """The fingerprint of its request; None where it is not the answer that was given."""
     fingerprint, _, digest = reply.fingerprint.rpartition(" ")
-    return (fingerprint or digest) if not fingerprint or digest == _digest(reply, fingerprint) else None
+    if not fingerprint:
+        return digest
+    return fingerprint if digest == digest_of(astuple(replace(reply, fingerprint=fingerprint))) else None

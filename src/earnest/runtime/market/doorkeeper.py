@@ -1,5 +1,6 @@
 """Who is behind a key or a login."""
 
+import hmac
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +18,6 @@ from earnest.identity.key import (
     KeyedHash,
     Scope,
     ends_at_ms,
-    same,
 )
 from earnest.identity.service import ACCOUNTS, KEYS, SESSIONS, WHO
 
@@ -81,7 +81,7 @@ class Doorkeeper:
 
     def _read_key(self, reader: BooksReader, digest: str, seq: int) -> _Known:
         key = next(KEYS.where(reader, "digest = ?", (digest,)), None)
-        if key is None or not same(key.digest, digest):
+        if key is None or not hmac.compare_digest(key.digest, digest):
             raise Refused("unknown_key", "nobody has this key")
         caller = Caller(account=ACCOUNTS.find(reader, key.account_id), scope=key.scope, key_id=key.id)
         return _known(reader, caller, ends_at_ms(key), seq)

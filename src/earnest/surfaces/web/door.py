@@ -208,14 +208,14 @@ class _Passing:
     def _add(self, headers: MutableHeaders) -> None:
         call, raw = self._call, headers.raw
         now_s = call.market.desk.clock.now_ms() // 1000
+        limited = self._share.headers(now_s) if self._share is not None else ()
         raw.append((b"date", self._door.date(now_s)))
         raw.append((b"request-id", call.request_id.encode()))
         if call.market.terms.practice:
             raw.append((b"earnest-practice", b"1"))
         if "x-content-type-options" not in headers:
             raw.append((b"x-content-type-options", b"nosniff"))
-        if self._share is not None:
-            raw.extend(self._share.headers(now_s))
+        raw.extend(limited)
         if call.method in SAFE and call.path not in UNCOUNTED:
             raw.append((b"vary", b"Cookie" if call.session else b"Authorization"))
             if call.caller is not None and "cache-control" not in headers:

@@ -1,6 +1,7 @@
 """Jobs over HTTP: post, find, withdraw, apply, claim."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -178,7 +179,7 @@ async def post_claim(job_id: str, call: MyCall) -> Response:
     terms = call.market.terms
     if job_id.startswith(TRIAL_IDS):
         return await call.perform(lambda entry: claim_test_job(entry, terms, job_id), status=201)
-    return await call.perform(lambda entry: claim_job(entry, terms, job_id), status=201)
+    return await call.perform(partial(claim_job, terms=terms, job_id=job_id), status=201)
 
 
 @router.post(

@@ -28,7 +28,6 @@ class Person(Protocol):
 
     async def allows(self, asked: ConfirmationAsked) -> bool:
         """Yes or no to exactly this. Cancelled when the time for an answer is over."""
-        ...
 
 
 class Promisee(Protocol):
@@ -36,7 +35,6 @@ class Promisee(Protocol):
 
     async def amends(self, plan: PlanReady) -> str | None:
         """What is to be otherwise about this plan; empty: it may begin. None: whoever was there has gone."""
-        ...
 
 
 class Approvals:

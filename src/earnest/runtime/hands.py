@@ -47,11 +47,9 @@ class Listener(Protocol):
 
     def said(self, turn: "ModelTurn", piece: str | None, /) -> None:
         """The next piece of what a model says; None: what it said counts no more (`effects.outside.llm.api.Hear`)."""
-        ...
 
     def put_out(self, key: str, stream: int, piece: bytes, left_out: int, /) -> None:
         """The newest of what the call of that key puts out on 1 or 2, and how many bytes before it are left out."""
-        ...
 
 
 @dataclass(slots=True, kw_only=True)

@@ -13,7 +13,6 @@ class CheckJournal(Protocol):
 
     async def __call__(self, *, continued: bool) -> JournalChecked:
         """Raises `Refused("no_database")`, `Unavailable`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,11 +56,9 @@ class Base(Protocol):
     @property
     def entries(self) -> Mapping[str, PathEntry]:
         """By path in the workspace, the edit's own name first."""
-        ...
 
     def content(self, path: str) -> bytes:
         """The former content of a file that is no longer so. Raises `OSError` if it is not kept."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +90,9 @@ class Reviews(Protocol):
 
     async def find(self, review_id: str, /) -> Decision | None:
         """The decision of a review, or None as long as nobody has decided."""
-        ...
 
     async def ask(self, verdict: Verdict, /) -> None:
         """Put the reviews of a verdict where people see them, with its other answers as advice; known ones stay."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,25 +154,20 @@ class Check(Protocol):
     @property
     def kind(self) -> str:
         """A slug, equal to the name of the entry point."""
-        ...
 
     @property
     def version(self) -> int:
         """Goes up whenever the same config and the same work could be answered differently."""
-        ...
 
     @property
     def runs_code(self) -> bool:
         """True if `run` executes anything in the sandbox: `limits` may be given, and its self-test must be green."""
-        ...
 
     def config_faults(self, config: JsonObject, base_folder: Path | None, /) -> Sequence[ConfigFault]:
         """Everything wrong with a config. Never raises. Files it names are looked for if `base_folder` is given."""
-        ...
 
     async def run(self, config: JsonObject, subject: Subject, tools: CheckTools, /) -> Findings:
         """Measure. Called with a config without faults. Whatever it raises becomes an unclear answer."""
-        ...
 
 
 _Config = TypeVar("_Config")

@@ -17,27 +17,21 @@ class HeartbeatPlatform(Protocol):
 
     async def home(self) -> Home:
         """Everything that concerns the agent; a look that counts as a sign of life."""
-        ...
 
     async def due(self) -> Due:
         """What a check-in now would be asked for."""
-        ...
 
     async def score(self) -> Score:
         """How the agent stands."""
-        ...
 
     async def upload(self, content: bytes) -> str:
         """Bring an artifact; its digest. Again, it is the same one."""
-        ...
 
     async def check_in(self, key: str, body: JsonObject) -> CheckedIn:
         """Check in, once however often it is sent under this key."""
-        ...
 
     async def heartbeat(self, heartbeat_id: str) -> Heartbeat:
         """A heartbeat, with what came of it once it is judged."""
-        ...
 
 
 class PlatformOverHttp:

@@ -54,7 +54,6 @@ class AgentProgram(Protocol):
 
     async def work(self, work: Work) -> Said:
         """Do what is due. Raises `ProgramFailed`. Cancelled, it ends with all that it started."""
-        ...
 
 
 def said_by(output: bytes) -> Said:

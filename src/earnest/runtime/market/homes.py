@@ -32,7 +32,6 @@ class ReadHome(Protocol):
         self, reader: BooksReader, account_id: str, now_ms: int, *, with_jobs: bool, as_buyer: bool
     ) -> HomeInput:
         """What is known of somebody at this moment."""
-        ...
 
 
 class Wanted(NamedTuple):

@@ -35,15 +35,12 @@ class Remembered(Protocol):
 
     def counts(self) -> Mapping[Level, int]:
         """How many Megrams each level has."""
-        ...
 
     def entries(self, space: str | None = None, entity: str | None = None, *, limit: int = 100) -> Sequence[Megram]:
         """Megrams, of one pair of tags if it is given."""
-        ...
 
     def query_mk(self, space: str, entity: str, now_ms: int) -> Potentials:
         """How much is known of a pair, and how it went."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,24 +22,19 @@ class Cursor(Protocol):
     @property
     def rowcount(self) -> int:
         """How many rows were changed."""
-        ...
 
     @property
     def description(self) -> Any:
         """The columns: the name first."""
-        ...
 
     def fetchone(self) -> Any:
         """The next row, or None."""
-        ...
 
     def fetchmany(self, size: int = ..., /) -> list[Any]:
         """The next rows."""
-        ...
 
     def fetchall(self) -> list[Any]:
         """All rows that are left."""
-        ...
 
     def __iter__(self) -> Iterator[Any]: ...
 
@@ -49,16 +44,13 @@ class DriverSession(Protocol):
 
     def execute(self, sql: str, parameters: SqlParameters = ..., /) -> Cursor:
         """One statement."""
-        ...
 
     def executemany(self, sql: str, parameters: Iterable[SqlParameters], /) -> object:
         """One statement for each of many rows."""
-        ...
 
     @property
     def in_transaction(self) -> bool:
         """False where none was begun, or an error has ended it."""
-        ...
 
 
 class BooksLink(Protocol):
@@ -67,33 +59,26 @@ class BooksLink(Protocol):
     @property
     def dialect(self) -> Dialect:
         """How the engine speaks."""
-        ...
 
     @property
     def session(self) -> DriverSession:
         """What statements are executed on."""
-        ...
 
     @property
     def known(self) -> KnownRows | None:
         """The rows that need not be asked for; None where none are kept: asking costs nothing, or it only reads."""
-        ...
 
     def look(self, ahead: Ahead) -> None:
         """Have `known`, where there is one, hold what will be looked for: in one trip."""
-        ...
 
     def stream(self, sql: str, parameters: SqlParameters) -> Cursor:
         """As `execute`, for more rows than fit into memory."""
-        ...
 
     def faults(self, schema: Schema, *, whole: bool) -> tuple[str, ...]:
         """What is wrong with tables, indexes and triggers, in words; empty if nothing is."""
-        ...
 
     def close(self) -> None:
         """Close it, and give back what it holds."""
-        ...
 
 
 class ReadLink(BooksLink, Protocol):
@@ -101,15 +86,12 @@ class ReadLink(BooksLink, Protocol):
 
     def begin(self) -> object:
         """One unchanging moment, until `end`."""
-        ...
 
     def end(self) -> None:
         """Let the moment go. Raises where the connection is lost."""
-        ...
 
     def check(self, schema: Schema) -> None:
         """Raises `Refused` unless the database has exactly this schema's revision: a reader does not migrate."""
-        ...
 
 
 class WriteLink(BooksLink, Protocol):
@@ -121,76 +103,61 @@ class WriteLink(BooksLink, Protocol):
     @property
     def is_careful(self) -> bool:
         """Whether each part's statements are answered before the next one begins."""
-        ...
 
     @property
     def is_unclear(self) -> bool:
         """Whether a statement failed and it is not known whose."""
-        ...
 
     def try_take(self) -> bool:
         """Take the turn, if an event loop may wait for this engine, the turn is free and nobody waits for it."""
-        ...
 
     def take(self, ahead: Ahead = ()) -> None:
         """Wait for the turn. Raises `Unavailable`, naming the holder, after some seconds.
 
         `ahead` is what those who wait already will look for.
         """
-        ...
 
     def give(self) -> None:
         """End the turn."""
-        ...
 
     def begin(self, ahead: Ahead = ()) -> int:
         """Begin a transaction in the turn; the number of the newest fact, whichever process has recorded it.
 
         `ahead` is what will be looked for, by those who came while the turn was waited for too.
         """
-        ...
 
     def begins_again(self) -> bool:
         """After a rollback: whether a statement failed and it is not known whose. Then the turn is held anew, and the
         group is to be done once more, with care. Raises `Unavailable` where the turn does not come.
         """
-        ...
 
     def change(self, sql: str, rows: Sequence[Sequence[SqlValue]], /) -> object:
         """One statement for each of `rows`, for whoever tells `known` what became of them."""
-        ...
 
     def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> None:
         """All of it is durable, or it raises.
 
         Where the engine does so, other processes are told the number of its newest fact and the `kinds` of all.
         """
-        ...
 
     def rollback(self) -> None:
         """Nothing of it is kept."""
-        ...
 
     def savepoint(self) -> None:
         """Begin a part of the transaction."""
-        ...
 
     def release(self) -> object:
         """Keep the part."""
-        ...
 
     def undo(self) -> None:
         """Take the part back."""
-        ...
 
     def rewriting(self) -> AbstractContextManager[None]:
         """Within it the bodies of facts may be changed, and nobody is on watch."""
-        ...
 
     @property
     def changes(self) -> int:
         """How many rows were changed since the savepoint."""
-        ...
 
 
 class Watch(Protocol):
@@ -198,15 +165,12 @@ class Watch(Protocol):
 
     def newest(self) -> int:
         """The number of the newest fact of any process, as far as is known; it may lag by `database.LOOK_NS`."""
-        ...
 
     def leads(self, office: str) -> bool:
         """Whether this process is the one among all that does what `office` is for. It stands for it from now on."""
-        ...
 
     def close(self) -> None:
         """Give all offices to others."""
-        ...
 
 
 class BooksEngine(Protocol):
@@ -217,18 +181,14 @@ class BooksEngine(Protocol):
 
     def check_exists(self) -> None:
         """Raises `Refused("no_database")` where there are no books yet."""
-        ...
 
     def reader(self) -> ReadLink:
         """A new connection that reads."""
-        ...
 
     def watch(self, clock: Clock, news: News) -> Watch:
         """A new watch. What others do is told to `news`, where the engine hears of it."""
-        ...
 
     def writer(
         self, schema: Schema, migrating: Callable[[], AbstractContextManager[None]], *, is_durable: bool
     ) -> WriteLink:
         """The connection that writes, once the tables are those of the schema."""
-        ...

@@ -253,22 +253,18 @@ class Sandbox(Protocol):
     @property
     def description(self) -> str:
         """Provider, version and mode, as in `ExecutionReport.sandbox`."""
-        ...
 
     async def run(self, execution: Execution) -> ExecutionReport:
         """Run it. Never raises for what the execution did; a sandbox that cannot start answers `refused`.
 
         A cancelled call has ended every process of the execution before it raises `CancelledError`.
         """
-        ...
 
     async def self_test(self, max_age_ms: int = 0, /) -> SelfTest:
         """Attack the real backend from inside, unless that was done, or a kept result taken up, within `max_age_ms`.
 
         While the last result is not green, `run` answers `refused`; `run` tests first if nobody has.
         """
-        ...
 
     async def close(self) -> None:
         """End waiting sandboxes and free what was taken."""
-        ...

@@ -58,6 +58,7 @@ def test_a_job_goes_from_a_spec_to_its_pay_by_commands_alone(platform: ServedPla
     assert posted["amount_micro"] == 2_500_000
     job_id = posted["job_id"]
     assert f"{job_id}  open" in bob.run("jobs", "list")
+    assert bob.json("jobs", "list")["job_id"] == job_id
     assert "release.json gives version" in bob.run("jobs", "show", job_id)
     claim = bob.json("jobs", "claim", job_id)
     assert "job_already_claimed" in bob.run("jobs", "claim", job_id, exit_code=3)

@@ -352,6 +352,7 @@ async def test_a_turn_that_fails_as_nobody_foresaw_is_told_and_the_next_write_go
 def test_who_waits_too_long_is_told_the_holder(
     postgresql_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("earnest.effects.ground.storage.postgresql_session.TURN_WAIT_MS", 200)
     with postgresql.database(postgresql_server) as address:
         books = ServerBooks(address, tmp_path)
         with (
@@ -359,7 +360,6 @@ def test_who_waits_too_long_is_told_the_holder(
             psycopg.connect(address, application_name="a stranger") as holder,
         ):
             holder.execute(f"SELECT pg_advisory_xact_lock({TURN})".encode())
-            monkeypatch.setattr("earnest.effects.ground.storage.postgresql.TURN_WAIT_MS", 200)
             with pytest.raises(Unavailable, match=r"held by a stranger \(backend \d+\)"):
                 database.write_sync(record())
             holder.rollback()

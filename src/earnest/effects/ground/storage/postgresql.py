@@ -165,22 +165,19 @@ class PostgresqlWriting(_Link):
 
     def hold(self, ahead: Ahead = (), asked: str = "") -> Any:
         """Wait for the turn, then ask; what the statement `asked` gives."""
-        wait_ms = TURN_WAIT_MS
-        turn = (
-            "BEGIN ISOLATION LEVEL READ COMMITTED",
-            f"SET LOCAL lock_timeout = {int(wait_ms)}",
-            f"SELECT pg_advisory_xact_lock({self.turn})",
-        )
         try:
             self._connected()
             self.known.clear()
-            return self._looked(ahead, *turn, *([self.session.planned(asked)] if asked else []))
+            questions = (f"SELECT pg_advisory_xact_lock({self.turn})", *((asked,) if asked else ()))
+            return self._looked(ahead, "BEGIN ISOLATION LEVEL READ COMMITTED", *map(self.session.planned, questions))
         except Exception as error:
             self.give()
             if isinstance(error, ServerFault) and error.is_lost:
-                raise Unavailable(f"the database does not answer: {error}", retry_after_ms=wait_ms) from error
+                raise Unavailable(f"the database does not answer: {error}", retry_after_ms=TURN_WAIT_MS) from error
             if isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
-                raise Unavailable(f"the turn to write is held by {self._holder()}", retry_after_ms=wait_ms) from error
+                raise Unavailable(
+                    f"the turn to write is held by {self._holder()}", retry_after_ms=TURN_WAIT_MS
+                ) from error
             raise
 
     def give(self) -> None:

@@ -61,7 +61,7 @@ def connect(address: str, idle_ms: int = IDLE_MS) -> "psycopg.Connection[Any]":
             application_name=_ROLE,
             keepalives_idle=CONNECT_S,
             tcp_user_timeout=TURN_WAIT_MS,
-            options=f"-c idle_in_transaction_session_timeout={idle_ms} {_OPTIONS}",
+            options=f"-c idle_in_transaction_session_timeout={idle_ms} -c lock_timeout={TURN_WAIT_MS} {_OPTIONS}",
         )
     if connection.info.server_version < SERVER_VERSION_MIN:
         connection.close()

@@ -35,12 +35,12 @@ _POSTED: Final = 3
 
 def sought(chain: Chain) -> Ahead:
     """What `post` will look for."""
-    names = tuple(name for one in chain for name in (one.id, one.pending_id) if name)
-    accounts = tuple(name for one in chain for name in (one.debit, one.credit))
+    names = [one.id for one in chain] + [one.pending_id for one in chain if one.pending_id is not None]
+    accounts = [one.debit for one in chain] + [one.credit for one in chain]
     return (
-        Sought(lookup=rows.TRANSFERS.lookup, keys=names),
-        Sought(lookup=rows.LEDGER_ACCOUNTS.lookup, keys=accounts),
-        Sought(lookup=rows.BOOKED.lookup, greatest=NUMBER),
+        Sought(rows.TRANSFERS.lookup, tuple(names)),
+        Sought(rows.LEDGER_ACCOUNTS.lookup, tuple(accounts)),
+        Sought(rows.BOOKED.lookup, greatest=NUMBER),
     )
 
 

@@ -92,6 +92,7 @@ class _Addresses(HTMLParser):
 
 
 @pytest.mark.slow  # Sphinx reads all pages: ten seconds
+@pytest.mark.timeout(400)  # minutes on a busy machine
 def test_the_site_holds_every_page_and_asks_no_other_host(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "sphinx", "-q", "-W", "-c", str(DOCS), "-d", str(tmp_path / "read"), str(DOCS)]
     done = subprocess.run([*build, str(tmp_path / "site")], capture_output=True, text=True, check=False)

@@ -27,6 +27,7 @@ from earnest.app.sweeping import sweep
 from earnest.audit.event import Note
 from earnest.audit.log import AuditLog
 from earnest.effects.ground.clock import SystemChance, SystemClock
+from earnest.effects.ground.storage import rows
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.filling import Filling
 from earnest.effects.ground.storage.place import Books, ServerBooks
@@ -166,7 +167,7 @@ class Boundaries:
         for kind, name in (
             (BooksReader, "execute"),
             (Transaction, "execute"),
-            (Transaction, "change"),
+            (rows, "_changed"),
             (PostgresqlSession, "send"),
             (Filling, "_group"),
             (Filling, "_insert"),

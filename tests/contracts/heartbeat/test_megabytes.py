@@ -9,6 +9,7 @@ from earnest.contracts.heartbeat.layout import LINES_MAX
 from earnest.contracts.heartbeat.parse import TEXT_BYTES_MAX, parse_heartbeat
 from earnest.contracts.heartbeat.task import LINE_CHARACTERS_MAX, HeartbeatTask
 from earnest.contracts.heartbeat.writing import added, ticked
+from processor import slowness
 
 SECONDS_MAX = 1.0
 CHARACTERS = [
@@ -77,7 +78,8 @@ def seconds(text: str) -> float:
 @pytest.mark.slow  # some hundred megabytes
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_megabyte_of_anything_is_read_within_a_second(unit: str) -> None:
-    assert [round(took, 1) for text in shapes(unit) if (took := seconds(text)) > SECONDS_MAX] == []
+    took = [seconds(text) for text in shapes(unit)]
+    assert max(took) <= SECONDS_MAX or max(took) <= SECONDS_MAX * slowness(), took
 
 
 @pytest.mark.slow  # a megabyte each

@@ -108,8 +108,9 @@ class WaitingWork(ABC):
             act = await self._do(key)
 
             def written(entry: StoryContext) -> Members:
+                told = act(entry)
                 give_lease(entry.transaction, self._holder, key)
-                return act(entry)
+                return told
 
             await self._desk.tick(written)
         except Exception:

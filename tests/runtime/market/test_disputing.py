@@ -9,6 +9,7 @@ import pytest
 from earnest.client.payloads_disputes import DisputeSummary
 from earnest.contracts.spec import Acceptance
 from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import Refused
 from earnest.identity.account import AccountKind
@@ -21,11 +22,11 @@ from earnest.market.claims.deadlines import is_the_buyers
 from earnest.market.claims.evidence import BY_POSTER
 from earnest.market.disputes.dispute import Dispute, DisputeState
 from earnest.market.disputes.ruling import For, Vote
-from earnest.market.service import DISPUTES, SIGNALS, SUBMISSIONS
+from earnest.market.service import CLAIMS, DISPUTES, SIGNALS, SUBMISSIONS
 from earnest.runtime.desk import StoryContext
 from earnest.runtime.market import clocks, deciding, disputing
 from earnest.runtime.market.disputing import Plea
-from earnest.runtime.market.judging import Judging, give_verdict
+from earnest.runtime.market.judging import Judged, Judging, give_verdict
 from earnest.runtime.recompute import recompute
 from earnest.views.disputes import list_disputes, show_dispute
 
@@ -263,7 +264,12 @@ async def unclear_by_the_poster(town: Town) -> Case:
     judge = town.somebody("olga", scope=Scope.OPERATOR, kind=AccountKind.OPERATOR)
     claim_id = claim(town, seller, await post(town, buyer))
     await submit(town, seller, claim_id)
-    handed_in = town.database.read_sync(lambda reader: next(SUBMISSIONS.where(reader, "claim_id = ?", (claim_id,))))
+
+    def judged(reader: BooksReader) -> Judged:
+        handed_in = next(SUBMISSIONS.where(reader, "claim_id = ?", (claim_id,)))
+        return Judged.read(reader, CLAIMS.find(reader, claim_id), handed_in)
+
+    handed_in = town.database.read_sync(judged)
     verdict = {"verdict": "unclear", "criteria": [], "reason": "a file is gone", BY_POSTER: True}
     town.act(None, lambda entry: give_verdict(entry, town.market.terms, handed_in, verdict))
     return Case(town=town, buyer=buyer, seller=seller, judge=judge, claim_id=claim_id)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from earnest.client.payloads import Applied, ClaimMoved, ClaimOpened, ExtensionAsked
+from earnest.effects.ground.storage.known_rows import Sought
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
 from earnest.identity.account import AccountStatus
@@ -24,6 +25,7 @@ from earnest.runtime.market.settling import advance
 MAY_WORK: Final = (Scope.LIVE, Scope.HEARTBEAT)
 MAY_BUY: Final = (Scope.LIVE, Scope.OPERATOR, Scope.REGISTERED)
 MAY_SELL: Final = (*MAY_BUY, Scope.HEARTBEAT)
+_ABLE_SQL = "account_id = ? AND removed = 0"
 _WORKING_SQL = f"seller = ? AND state IN ({', '.join(repr(state.value) for state in sorted(WORKING))})"
 
 
@@ -38,7 +40,15 @@ def claim_job(entry: StoryContext, terms: Terms, job_id: str) -> ClaimOpened:
 
 def open_claim(entry: StoryContext, terms: Terms, job: Job, seller: str) -> Claim:
     """The claim of a seller who asked, or was chosen, and has room for it."""
-    able = list(CAPABILITIES.where(entry.transaction, "account_id = ? AND removed = 0", (seller,)))
+    if entry.transaction.link.known is not None:
+        entry.transaction.link.look(
+            (
+                Sought(CAPABILITIES.lookup, conditions=_ABLE_SQL, parameters=(seller,)),
+                Sought(CLAIMS.lookup, conditions=_WORKING_SQL, parameters=(seller,)),
+                Sought(ACCOUNTS.lookup, (seller, job.creator)),
+            )
+        )
+    able = list(CAPABILITIES.where(entry.transaction, _ABLE_SQL, (seller,)))
     at_work = list(CLAIMS.where(entry.transaction, _WORKING_SQL, (seller,)))
     parties = ACCOUNTS.all(entry.transaction, (seller, job.creator))
     if parties[seller].status is AccountStatus.SUSPENDED:  # since they applied

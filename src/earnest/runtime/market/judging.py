@@ -29,7 +29,7 @@ from earnest.market.terms import Terms
 from earnest.runtime.desk import Act, StoryContext
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.posting import lay_out, need_owned
-from earnest.runtime.market.settling import advance
+from earnest.runtime.market.settling import advance, sought
 from earnest.runtime.probing import is_probed, need_probes, told
 from earnest.runtime.waiting_work import WaitingWork
 from earnest.verification.plugin import Promise
@@ -44,8 +44,9 @@ _NOBODY: Final = "no machine decides it: it waits for whoever accepts the work"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What was handed in, for which job, and whose that is."""
+    """What was handed in for a claim, for which job, and whose that is."""
 
+    claim: Claim
     job: Job
     poster: Account
     submission: Submission
@@ -54,7 +55,7 @@ class Judged:
     def read(cls, reader: BooksReader, claim: Claim, submission: Submission) -> "Judged":
         """A submission for this claim, with all that it is judged by."""
         job = JOBS.find(reader, claim.job_id)
-        return cls(job=job, poster=ACCOUNTS.find(reader, job.creator), submission=submission)
+        return cls(claim=claim, job=job, poster=ACCOUNTS.find(reader, job.creator), submission=submission)
 
     async def tried(self, market: Market, criteria: Sequence[Criterion]) -> Verdict:
         """What the verifier says of the stored copy. Raises `Broken` and `Unavailable` where it cannot be laid out."""
@@ -82,21 +83,21 @@ class Judging(WaitingWork):
     async def _do(self, key: str) -> Act:
         market = self._market
         what = await market.desk.database.ask(lambda reader: _newest(CLAIMS.find(reader, key), reader))
-        submission = what.submission
         try:
             verdict = await _verdict(market, what)
         except Exception as error:  # whatever it is, it would be met again, and others wait
             _LOG.exception("%s cannot be judged", key)
             verdict = _unclear(f"a fault of ours: {type(error).__name__}")
-        return lambda entry: give_verdict(entry, market.terms, submission, verdict)
+        return lambda entry: give_verdict(entry, market.terms, what, verdict)
 
 
-def give_verdict(entry: StoryContext, terms: Terms, judged: Submission, verdict: Mapping[str, Any]) -> JsonObject:
+def give_verdict(entry: StoryContext, terms: Terms, judged: Judged, verdict: Mapping[str, Any]) -> JsonObject:
     """Record a verdict and all that follows from it. One on a revision that is no longer the newest changes nothing."""
-    wanted = Sought(SUBMISSIONS.lookup, (judged.id,)), Sought(CLAIMS.lookup, (judged.claim_id,))
-    entry.transaction.link.look(wanted)
-    submission = SUBMISSIONS.find(entry.transaction, judged.id)
-    claim = CLAIMS.find(entry.transaction, judged.claim_id)
+    judged_id, claim_id = judged.submission.id, judged.claim.id
+    wanted = Sought(SUBMISSIONS.lookup, (judged_id,)), Sought(CLAIMS.lookup, (claim_id,))
+    entry.transaction.link.look((*wanted, *sought(judged.claim)))
+    submission = SUBMISSIONS.find(entry.transaction, judged_id)
+    claim = CLAIMS.find(entry.transaction, claim_id)
     is_newest = claim.state is ClaimState.SUBMITTED and claim.evidence_root == submission.root and not claim.verdict
     if submission.verdict or not is_newest:
         return {}

@@ -42,7 +42,7 @@ def grant_genesis(entry: StoryContext, terms: Terms, account_id: str) -> int:
 def give(entry: StoryContext, chain: Chain) -> int:
     """Post a gift of the treasury; how much was given: nothing where it holds less."""
     needed = settlement.treasury_needs_micro(chain)
-    if needed > ledger.balance(entry.transaction, treasury(OWN)).free_micro:
+    if not needed or needed > ledger.balance(entry.transaction, treasury(OWN)).free_micro:
         return 0
     ledger.post(entry.transaction, chain)
     return needed

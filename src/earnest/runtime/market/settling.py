@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from earnest.effects.ground.storage.known_rows import Ahead, Sought
 from earnest.foundation.errors import Refused
 from earnest.identity.key import Caller, Scope
 from earnest.ledger import service as ledger
@@ -14,6 +15,7 @@ from earnest.market.claims.moving import ClaimTransition
 from earnest.market.jobs.job import Job, given_back
 from earnest.market.jobs.job import settled as job_settled
 from earnest.market.reviews.reputation import PPM
+from earnest.market.reviews.signal import SignalKind
 from earnest.market.reviews.standing import standing
 from earnest.market.service import CAPABILITIES, CATEGORY, CLAIMS, JOBS, SIGNALS
 from earnest.market.terms import OWN, Terms
@@ -23,6 +25,19 @@ from earnest.runtime.market.money import give
 
 _MONEY_GOES: Final = TERMINAL | {ClaimState.RELEASING, ClaimState.REFUNDING, ClaimState.DECLINED}
 """Where it is said who gets the money: at once, or by the clock if nobody objects."""
+
+
+_VERIFIED_SQL: Final = "account_id = ? AND category = ? AND state = ? LIMIT 1"
+
+
+def sought(claim: Claim) -> Ahead:
+    """What is looked for when work is accepted and its claim is paid."""
+    return (
+        Sought(JOBS.lookup, (claim.job_id,)),
+        *ledger.sought(settlement.released(claim, 0)),
+        Sought(SIGNALS.lookup, (f"{claim.id}/{SignalKind.RELEASED}",)),
+        Sought(CAPABILITIES.lookup, conditions=_VERIFIED_SQL, parameters=_badge_of(claim)),
+    )
 
 
 def need_may_move(me: Caller, currency: str, amount_micro: int) -> None:
@@ -68,13 +83,15 @@ def settle(entry: StoryContext, terms: Terms, claim: Claim) -> Claim:
 
 def _weigh(entry: StoryContext, claim: Claim) -> None:
     """A badge for such work depends on how such work ends."""
-    verified = "account_id = ? AND category = ? AND state = ? LIMIT 1"
-    if not any(
-        CAPABILITIES.where(entry.transaction, verified, (claim.seller, claim.category, CapabilityState.VERIFIED))
-    ):
+    if not any(CAPABILITIES.where(entry.transaction, _VERIFIED_SQL, _badge_of(claim))):
         return
     now = standing(entry.transaction, claim.seller, entry.now_ms, claim.category)
     look_after_work(entry, claim.seller, claim.category, now.lower_bound_ppm / PPM, sum(now.counts.values()))
+
+
+def _badge_of(claim: Claim) -> tuple[str, str, str]:
+    """The parameters of `_VERIFIED_SQL`."""
+    return claim.seller, claim.category, CapabilityState.VERIFIED
 
 
 def save_job(entry: StoryContext, before: Job, after: Job, event: str) -> Job:

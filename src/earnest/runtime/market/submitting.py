@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.client.payloads import Submitted
+from earnest.effects.ground.storage.known_rows import Sought
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.outside.artifacts.store import Stored
 from earnest.effects.outside.web.fetching import FetchedPage, FetchLimits, Web
@@ -137,6 +138,9 @@ def _submit(entry: StoryContext, market: Market, claim_id: str, kept: Sequence[_
     entry.me.need(*MAY_HAND_IN)
     claim = CLAIMS.find(entry.transaction, claim_id)
     _check_may(claim, entry.me)
+    brought = (one.stored.sha256 if one.stored else one.item.sha256 for one in kept)
+    artifacts = Sought(ARTIFACTS.lookup, tuple([artifact_id(entry.me.id, sha256) for sha256 in brought]))
+    entry.transaction.link.look((Sought(JOBS.lookup, (claim.job_id,)), artifacts))
     asked = _asked(entry.transaction, claim, [one.item for one in kept])
     manifest = _manifest(entry, market, kept, asked)
     root = digest_of(manifest)

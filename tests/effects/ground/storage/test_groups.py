@@ -52,7 +52,7 @@ async def test_what_a_part_changes_after_it_has_asked_is_its_own(database: Datab
     def asked(sql: str, *, aside: bool = False) -> Callable[[Transaction], object]:
         def part(transaction: Transaction) -> object:
             transaction.execute("SELECT count(*) FROM votes").fetchone()
-            return transaction.aside(sql, ()) if aside else transaction.execute(sql)
+            return transaction.aside(sql, ()).rowcount if aside else transaction.execute(sql)
 
         return part
 
@@ -111,6 +111,44 @@ async def test_a_row_that_was_looked_up_is_known_as_it_is_now(database: Database
         ("a", 8),
         ("b", 7),
     ]
+
+
+async def test_rows_that_meet_conditions_are_known_as_they_are_now(database: Database) -> None:
+    low = Sought(ACCOUNTS.lookup, conditions="last < ? ORDER BY id", parameters=(9,))
+
+    def change(act: Callable[[Transaction], object]) -> Callable[[Transaction], list[str]]:
+        def part(transaction: Transaction) -> list[str]:
+            transaction.record(fact())
+            act(transaction)
+            return [one.id for one in ACCOUNTS.where(transaction, low.conditions, low.parameters)]
+
+        return part
+
+    def added(name: str, last: int) -> Callable[[Transaction], None]:
+        account = LedgerAccount(id=name, currency="USD", guarded=True, last=last)
+        return lambda transaction: ACCOUNTS.add(transaction, account)
+
+    def undone(transaction: Transaction) -> None:
+        ACCOUNTS.update(transaction, "a", {"last": 99})
+        assert not list(ACCOUNTS.where(transaction, low.conditions, low.parameters))
+        raise Refused("not_now", "after all")
+
+    outcomes = await asyncio.gather(
+        *(
+            database.write(change(act), ahead=(low,))
+            for act in (
+                added("a", 1),
+                added("b", 9),
+                undone,
+                lambda _: None,
+                lambda t: t.execute("UPDATE ledger_accounts SET last = last - 1"),
+                lambda t: ACCOUNTS.delete(t, "a"),
+            )
+        ),
+        return_exceptions=True,
+    )
+    assert isinstance(outcomes.pop(2), Refused)
+    assert outcomes == [["a"], ["a"], ["a"], ["a", "b"], ["b"]]
 
 
 ODD_TEXTS = (

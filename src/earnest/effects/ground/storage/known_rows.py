@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from earnest.effects.ground.storage.dialects import STATEMENTS_KEPT
+from earnest.effects.ground.storage.driver import SqlValue
 
 _CHANGED: Final = re.compile(r"\b(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+(\w+)", re.IGNORECASE)
 
@@ -45,11 +46,16 @@ class Lookup:
 
 
 class Sought(NamedTuple):
-    """What a part will look for: rows by key, and perhaps the greatest number of a column."""
+    """What a part will look for: rows by key, the greatest number of a column, or the rows that meet conditions.
+
+    `conditions` are as those of `Rows.where`, on the columns of this table alone.
+    """
 
     lookup: Lookup
     keys: tuple[str, ...] = ()
     greatest: str = ""
+    conditions: str = ""
+    parameters: tuple[SqlValue, ...] = ()
 
 
 Ahead: TypeAlias = Sequence[Sought]
@@ -66,12 +72,14 @@ class KnownRows:
     def __init__(self) -> None:
         self._rows: dict[str, dict[str, _Known | None]] = {}
         self._greatest: dict[str, dict[str, int]] = {}
+        self._meeting: dict[str, dict[tuple[str, tuple[SqlValue, ...]], Sequence[tuple[Any, ...]]]] = {}
         self._stirred: set[str] = set()
 
     def clear(self) -> None:
         """Nothing is known."""
         self._rows.clear()
         self._greatest.clear()
+        self._meeting.clear()
 
     def begin_part(self) -> None:
         """What is changed from now on may be taken back."""
@@ -96,6 +104,7 @@ class KnownRows:
     def put(self, lookup: Lookup, key: str, row: Sequence[Any] | None) -> None:
         """What a part has made of a row; None where it has removed it."""
         self._stirred.add(lookup.table)
+        self._meeting.pop(lookup.table, None)
         self.learn(lookup, key, row)
         greatest = self._greatest.get(lookup.table)
         if not greatest:
@@ -110,6 +119,7 @@ class KnownRows:
     def change(self, lookup: Lookup, key: str, changes: Mapping[str, Any]) -> None:
         """What a part has changed in a row that is there."""
         self._stirred.add(lookup.table)
+        self._meeting.pop(lookup.table, None)
         known = self._rows.get(lookup.table, {}).pop(key, None)
         if known is not None:
             now = {**dict(zip(*known, strict=True)), **changes}
@@ -121,7 +131,7 @@ class KnownRows:
         """Which keys are not known, and the greatest numbers of which columns of tables."""
         asked: dict[Lookup, dict[str, None]] = {}
         columns: dict[tuple[str, str], Lookup] = {}
-        for lookup, keys, column in ahead:
+        for lookup, keys, column, *_ in ahead:
             rows = self._rows.get(lookup.table, {})
             for key in keys:
                 if key not in rows:
@@ -138,6 +148,14 @@ class KnownRows:
         """What the server has told."""
         self._greatest.setdefault(table, {})[column] = number
 
+    def meeting(self, one: Sought) -> Sequence[tuple[Any, ...]] | None:
+        """The rows that meet the conditions; None where they are not known."""
+        return self._meeting.get(one.lookup.table, {}).get((one.conditions, one.parameters))
+
+    def learn_meeting(self, one: Sought, rows: Sequence[tuple[Any, ...]]) -> None:
+        """What the server has told."""
+        self._meeting.setdefault(one.lookup.table, {})[one.conditions, one.parameters] = rows
+
     def stir(self, sql: str) -> None:
         """Forget what a statement may have changed."""
         for table in _changed_by(sql):
@@ -147,6 +165,7 @@ class KnownRows:
     def _forget(self, table: str) -> None:
         self._rows.pop(table, None)
         self._greatest.pop(table, None)
+        self._meeting.pop(table, None)
 
 
 def _columns(known: _Known, names: tuple[str, ...]) -> tuple[Any, ...]:

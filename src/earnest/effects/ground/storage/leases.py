@@ -31,12 +31,12 @@ _FORGET: Final = f"DELETE FROM leases WHERE NOT {_IS_HELD}"  # noqa: S608 - ours
 def take_leases(transaction: Transaction, holder: str, wanted: Sequence[str], now_ms: int) -> list[str]:
     """Those of `wanted` that are `holder`'s now, for `LEASE_MS`: nobody else works at them."""
     given = ((one, (one, holder, now_ms + LEASE_MS, now_ms)) for one in wanted)
-    return [one for one, row in given if transaction.aside(_TAKE, row)]
+    return [one for one, row in given if transaction.aside(_TAKE, row).rowcount]
 
 
 def renew_leases(transaction: Transaction, holder: str, now_ms: int) -> int:
     """Hold all for `LEASE_MS` from now on; how many. What has run out is not held again: somebody may have it."""
-    return transaction.aside(_RENEW, (now_ms + LEASE_MS, holder, now_ms))
+    return transaction.aside(_RENEW, (now_ms + LEASE_MS, holder, now_ms)).rowcount
 
 
 def give_lease(transaction: Transaction, holder: str, one: str) -> None:

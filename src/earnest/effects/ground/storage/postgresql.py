@@ -223,6 +223,10 @@ class PostgresqlWriting(_Link):
                 asked[lookup] = some
         planned = self.session.planned
         selects = [planned(lookup.select_listed, listed(some)) for lookup, some in asked.items()]
+        meeting = [one for one in ahead if one.conditions and self.known.meeting(one) is None]
+        selects += [
+            self.session.with_values(f"{one.lookup.all} WHERE {one.conditions}", one.parameters) for one in meeting
+        ]
         numbers = [planned(lookup.greatest(column)) for (_, column), lookup in columns.items()]
         if not (first or selects or numbers):
             return None
@@ -236,6 +240,9 @@ class PostgresqlWriting(_Link):
                 cursor.nextset()
                 for key in some:
                     self.known.learn(lookup, key, found.get(key))
+            for one in meeting:
+                self.known.learn_meeting(one, cursor.fetchall())
+                cursor.nextset()
             for table, column in columns:
                 self.known.learn_greatest(table, column, int(_row_of(cursor)[0]))
         return answer

@@ -124,7 +124,7 @@ class PostgresqlSession:
             self.waiting.add(sql, parameters)
             return LaterCursor(self._settled_last)
         if self.waiting:
-            return self.send(self._with_values(sql, parameters))
+            return self.send(self.with_values(sql, parameters))
         text, values = _in_order(sql, parameters)
         with told():
             cursor = self.connection.execute(
@@ -213,7 +213,7 @@ class PostgresqlSession:
         if self.waiting:
             self.send()
 
-    def _with_values(self, sql: str, parameters: SqlParameters) -> str:
+    def with_values(self, sql: str, parameters: SqlParameters) -> str:
         """Any statement with its values in it; the server keeps the plans of the first that come."""
         text, values = _in_order(sql, parameters)
         types = f"({', '.join([_TYPES.get(type(value), 'unknown') for value in values])})" if values else ""

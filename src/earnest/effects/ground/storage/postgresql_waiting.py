@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from psycopg import DataError
@@ -204,7 +204,7 @@ class LaterCursor:
     def __init__(self, settled: Callable[[], int]) -> None:
         self._settled = settled
 
-    @property
+    @cached_property
     def rowcount(self) -> int:
         """How many rows the last statement that waited has changed."""
         return self._settled()

@@ -74,7 +74,12 @@ class Rows(Generic[RowT]):
     def where(self, reader: BooksReader, conditions: str, parameters: tuple[SqlValue, ...] = ()) -> Iterator[RowT]:
         """The rows that meet `conditions`: SQL of ours, with order and limit, never text from outside."""
         sql = f"{self.lookup.all} WHERE {conditions}"
-        return map(self._of, reader.link.session.execute(sql, parameters).fetchall())
+        known, rows = reader.link.known, None
+        if known is not None:
+            rows = known.meeting(Sought(self.lookup, conditions=conditions, parameters=parameters))
+        if rows is None:
+            rows = reader.link.session.execute(sql, parameters).fetchall()
+        return map(self._of, rows)
 
     def _found(self, reader: BooksReader, keys: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
         """The columns of the rows that there are, by key."""

@@ -97,13 +97,14 @@ class Transaction(BooksReader):
         """See `BooksReader.execute`."""
         return self._settled().session.execute(sql, parameters)
 
-    def aside(self, sql: str, parameters: SqlParameters) -> int:
-        """Change rows of `leases` or `request_counts`, which no fact makes and none need be recorded for; how many."""
+    def aside(self, sql: str, parameters: SqlParameters) -> Cursor:
+        """Change rows of `leases` or `request_counts`, which no fact makes and none need be recorded for."""
         if not _BESIDE.match(sql):
             raise Broken(f"rows of facts are changed by facts: {sql[:80]}")
-        changed = self.execute(sql, parameters).rowcount
-        self._aside += changed
-        return changed
+        cursor = self.execute(sql, parameters)
+        if not self.has_recorded:  # else nobody counts, and the statement may wait
+            self._aside += cursor.rowcount
+        return cursor
 
     def open(self) -> None:
         """Have it undone alone from here on: insert the facts of others, then let the guard look."""

@@ -6,7 +6,7 @@ How far they were found intact is noted, so that the next verification can go on
 import json
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -26,7 +26,7 @@ from earnest.effects.ground.storage.wal import wal_faults
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import EarnestError, Refused
 from earnest.journal.heads import SEALED, Head, Seal, Witness, fact_of, seal_in, witness_in
-from earnest.journal.verify import JournalFinding, JournalReport, What, report_of, verify_journal
+from earnest.journal.verify import JournalFinding, JournalReport, What, verify_journal
 
 UNREADABLE: Final[tuple[type[Exception], ...]] = (EarnestError, *DATABASE_ERROR)
 FINDINGS_MAX: Final = 100
@@ -105,15 +105,15 @@ def check_journal(books: Books, audit_log: Path, since: Verified | None = None) 
     found = [JournalFinding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=fault) for fault in faults]
     try:
         with closing(ReadPool.open_reader(books)) as pool:
-            rest = pool.read_sync(lambda reader: verify_journal(reader, heads, since.seal if since else None))
-        return report_of(found, rest)
+            report = pool.read_sync(lambda reader: verify_journal(reader, heads, since.seal if since else None))
     except UNREADABLE as error:
         code = error.code if isinstance(error, Refused) else ""
         is_empty = isinstance(books, Path) and books.is_file() and books.stat().st_size == 0
         if (code == "no_database" and not heads) or (code in PASSING and not is_empty):
             raise
         found.append(JournalFinding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=f"{books}: {error}"))
-        return report_of(found, verify_journal(None, heads))
+        report = verify_journal(None, heads)
+    return replace(report, findings=(*found, *report.findings))
 
 
 def check_audit_log(log: Path, books: Books, verified: Verified | None = None) -> AuditCheck:

@@ -11,6 +11,6 @@ def engine_of(books: Books) -> BooksEngine:
     """The engine of these books. Raises `Unavailable` where what speaks to a server is not installed."""
     if isinstance(books, Path):
         return SqliteEngine(books)
-    from earnest.effects.ground.storage.postgresql_engine import PostgresqlEngine  # noqa: PLC0415 - of an extra
+    from earnest.effects.ground.storage.postgresql import PostgresqlEngine  # noqa: PLC0415 - of an extra
 
     return PostgresqlEngine(books.address)

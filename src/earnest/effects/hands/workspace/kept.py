@@ -97,10 +97,6 @@ def entries_from_json(value: JsonValue) -> tuple[SnapshotEntry, ...]:
 
 def _entry(row: JsonValue) -> SnapshotEntry:
     match row:
-        case [str(path), int(size_bytes), str(digest), bool(executable)] if not _leads_outside(path):
+        case [str(path), int(size_bytes), str(digest), bool(executable)] if not {"", ".", ".."} & set(path.split("/")):
             return SnapshotEntry(path=path, size_bytes=size_bytes, digest=digest, mode_executable=executable)
     raise Broken("not a listing")
-
-
-def _leads_outside(path: str) -> bool:
-    return path.startswith("/") or any(part in {"", ".", ".."} for part in path.split("/"))

@@ -17,7 +17,7 @@ from earnest.audit.reading import heads_in
 from earnest.effects.ground.clock import Clock, SystemClock
 from earnest.effects.ground.storage.database import FILE_NAME, Database
 from earnest.effects.ground.storage.driver import DATABASE_ERROR
-from earnest.effects.ground.storage.engines import engine_of
+from earnest.effects.ground.storage.engine import engine_of
 from earnest.effects.ground.storage.filling import Filled, Filling, differences
 from earnest.effects.ground.storage.former import BooksStanding, migrate, put_back
 from earnest.effects.ground.storage.lock import HomeLock

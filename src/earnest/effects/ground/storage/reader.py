@@ -14,8 +14,7 @@ from earnest.effects.ground.storage.driver import (
     ends_transaction,
     meaning_of,
 )
-from earnest.effects.ground.storage.engine import BooksEngine, BooksLink, Cursor, ReadLink
-from earnest.effects.ground.storage.engines import engine_of
+from earnest.effects.ground.storage.engine import BooksEngine, BooksLink, Cursor, ReadLink, engine_of
 from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.schema import BOOKS, Schema

@@ -22,7 +22,7 @@ from earnest.app.heartbeating import PATIENCE, environment_for
 from earnest.client.client import AsyncClient
 from earnest.client.credentials import Credentials, agent_folder
 from earnest.effects.ground.clock import SystemChance, SystemClock
-from earnest.effects.ground.storage.lock import WriterLock
+from earnest.effects.ground.storage.lock import writer_lock
 from earnest.foundation.errors import Refused
 from earnest.runtime.agents.health import FILE_NAME, ResidentHealth
 from earnest.runtime.agents.parts import Reporting, Skilled, SkilledHands, SolverTeacher
@@ -103,7 +103,7 @@ async def opened_resident(residing: Residing) -> AsyncIterator[tuple[ResidentRun
         folder = agent_folder(residing.home, handle)
         state = folder / RESIDENT
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        stack.callback(WriterLock(state / LOCK).release)
+        stack.callback(writer_lock(state / LOCK).close)
         book = JsonLinesBook(state)
         backlog = Backlog(agent.backlog, book)
         health = ResidentHealth(role=agent.role.value, path=state / FILE_NAME)

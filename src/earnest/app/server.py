@@ -27,8 +27,9 @@ from earnest.app.settings import Settings
 from earnest.audit.report import AuditReport, report_lines
 from earnest.effects.ground.bus.api import Bus
 from earnest.effects.ground.clock import Chance, Clock, SystemChance, SystemClock
+from earnest.effects.ground.locks import FileLock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.lock import WriterLock
+from earnest.effects.ground.storage.lock import writer_lock
 from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Sandbox
 from earnest.effects.outside.artifacts.store import MEBIBYTE
 from earnest.effects.outside.mail.api import Mailer
@@ -137,7 +138,7 @@ async def open_server(settings: Settings, *, works: bool = True) -> AsyncIterato
     places.make(settings.home)
     async with contextlib.AsyncExitStack() as stack:
         if isinstance(settings.books, Path):
-            stack.callback(server_lock(settings.home).release)
+            stack.callback(server_lock(settings.home).close)
         practice = settings.market.practice
         keep_apart(settings.home, practice=practice)
         database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
@@ -192,11 +193,11 @@ def _tell(letters: AuditLetters, report: AuditReport) -> None:
         letters.post(report_lines(report))
 
 
-def server_lock(home: Path) -> WriterLock:
+def server_lock(home: Path) -> FileLock:
     """The work beside the requests is one process's. Raises `Refused("data_directory_in_use")`, naming it."""
     path = places.lock(home, "server")
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    return WriterLock(path, f"{home} is served by")
+    return writer_lock(path, f"{home} is served by")
 
 
 async def kept_up(name: str, begin: Work, clock: Clock) -> None:

@@ -38,15 +38,15 @@ class HomeLock:
         self.take(alone=before)
 
 
-class WriterLock:
-    """An exclusive lock for one process, whose pid stands in the file."""
+def writer_lock(path: Path, said: str = "") -> FileLock:
+    """An exclusive lock for one process, whose pid stands in the file, taken at once.
 
-    def __init__(self, path: Path, said: str = "") -> None:
-        """Take it at once. Raises `Refused("data_directory_in_use")`: what is `said`, and who has it."""
-        lock = FileLock(path)
-        self.release: Final = lock.close
-        if not lock.try_take():
-            holder = lock.holder
-            lock.close()
-            raise Refused("data_directory_in_use", f"{said or f'{path.parent} is in use by'} {holder}")
-        path.write_bytes(b"%d\n" % os.getpid())
+    Raises `Refused("data_directory_in_use")`: what is `said`, and who has it.
+    """
+    lock = FileLock(path)
+    if not lock.try_take():
+        holder = lock.holder
+        lock.close()
+        raise Refused("data_directory_in_use", f"{said or f'{path.parent} is in use by'} {holder}")
+    path.write_bytes(b"%d\n" % os.getpid())
+    return lock

@@ -4,7 +4,6 @@ Content is stored once, under its digest. When there is too much of it, the cont
 goes; the listings themselves stay, and say what was there.
 """
 
-import contextlib
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -83,8 +82,7 @@ class KeptFiles:
                 file.write(data)
             Path(half).replace(self._place(entry.digest))
         except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                Path(half).unlink()
+            Path(half).unlink(missing_ok=True)
             raise
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from earnest.app.market_settings import read_terms
 from earnest.app.server import open_server
-from earnest.app.settings import read_settings
+from earnest.app.settings import read_settings, read_terms
 from earnest.foundation.errors import Faulty
 from earnest.market.terms import CURRENCIES, CURRENCY_ORDERED, ORDERED, CurrencyTerms, Terms
 

@@ -20,8 +20,7 @@ from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage import filling
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.filling import Filling
-from earnest.effects.ground.storage.moved import FILE_NAME
-from earnest.effects.ground.storage.place import Books, ServerBooks
+from earnest.effects.ground.storage.place import MOVED, Books, ServerBooks
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.schema import BOOKS
 from earnest.foundation.errors import Refused, Unavailable
@@ -158,10 +157,10 @@ def test_a_moving_goes_on_where_it_was_cut_off(home: Path, server: ServerBooks) 
 @pytest.mark.slow  # books are moved twice and compared
 def test_what_was_moved_and_not_noted_is_compared_and_noted(home: Path, server: ServerBooks) -> None:
     move_books(places.books(home), server, CLOCK)
-    (home / FILE_NAME).unlink()
+    (home / MOVED).unlink()
     moved = move_books(places.books(home), server, CLOCK)
     assert moved.went_on_at == moved.facts
-    assert (home / FILE_NAME).exists()
+    assert (home / MOVED).exists()
 
 
 def test_a_target_that_holds_other_books_is_refused(home: Path, server: ServerBooks) -> None:

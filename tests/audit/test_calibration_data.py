@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 from audit_scripts import START_MS, event
 
-from earnest.app.calibration import calibrate
+from earnest.app.calibration import calibrate, logged_runs
 from earnest.audit.event import LogEvent, Scalar
 from earnest.audit.fields import select_fields
 from earnest.audit.files import full_files
 from earnest.audit.log import AuditLog
-from earnest.audit.rounds import logged_runs
 from earnest.engine.gradient.cascade import MacroState
 from earnest.engine.gradient.constants import Constants, SolverSignal
 from earnest.foundation.errors import Faulty
@@ -40,7 +39,7 @@ TWO_ROUNDS = told(
 def test_a_run_is_its_decided_rounds_with_their_times() -> None:
     (run,) = logged_runs(TWO_ROUNDS)
     assert (run.task_class, run.time_budget_ms, run.end, run.elapsed_ms) == ("counting", 300_000, "accept", 210)
-    assert [(r.elapsed_ms, r.directive, r.distance, r.accepted, r.objected) for r in run.rounds] == [
+    assert [(r.elapsed_ms, r.state, r.distance, r.accepted, r.objected) for r in run.rounds] == [
         (100, "break_symmetry", 1.0, False, False),
         (200, "accept", 0.0, True, False),
     ]
@@ -49,7 +48,7 @@ def test_a_run_is_its_decided_rounds_with_their_times() -> None:
 def test_an_end_from_outside_is_no_round() -> None:
     stopped = [*TWO_ROUNDS[:4], *told(("StopRequested", 150, {}), ("FinalResult", 151, FAR | {"directive": "abandon"}))]
     (run,) = logged_runs(stopped)
-    assert ([one.directive for one in run.rounds], run.end) == (["break_symmetry"], "abandon")
+    assert ([one.state for one in run.rounds], run.end) == (["break_symmetry"], "abandon")
 
 
 def test_time_in_which_nothing_ran_does_not_count() -> None:
@@ -64,12 +63,10 @@ def test_time_in_which_nothing_ran_does_not_count() -> None:
         ({"failed": 0, "not_run": 0}, True),
         ({"failed": 0, "not_run": 1}, False),
         ({"failed": 1, "not_run": 0}, False),
-        ({}, None),
+        ({}, False),
     ],
 )
-def test_only_a_rejection_without_failed_subtasks_is_an_objection(
-    fields: dict[str, Scalar], objected: bool | None
-) -> None:
+def test_only_a_rejection_without_failed_subtasks_is_an_objection(fields: dict[str, Scalar], objected: bool) -> None:
     lines = [*TWO_ROUNDS[:2], *told(("ReplanRequest", 110, fields)), *TWO_ROUNDS[3:]]
     (run,) = logged_runs(lines)
     assert run.rounds[0].objected is objected
@@ -83,6 +80,14 @@ def test_what_broke_a_boundary_or_repeats_itself_counts_for_nothing(change: dict
 
 def test_a_run_without_an_end_gives_nothing() -> None:
     assert list(logged_runs(TWO_ROUNDS[:-1])) == []
+
+
+@pytest.mark.parametrize("at", [3, 5])
+def test_a_run_with_a_word_that_is_not_the_solvers_is_left_out(at: int) -> None:
+    strange = TWO_ROUNDS[at]._replace(fields=FAR | {"directive": "hope"})
+    other = [line._replace(run_id="run_other") for line in TWO_ROUNDS]
+    lines = [*TWO_ROUNDS[:at], strange, *TWO_ROUNDS[at + 1 :], *other]
+    assert [run.run_id for run in logged_runs(lines)] == ["run_other"]
 
 
 def test_of_a_list_its_length_is_logged() -> None:

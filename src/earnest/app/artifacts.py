@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import IO, Final
 
@@ -10,7 +9,7 @@ from earnest.app import places
 from earnest.app.judging_settings import ADDRESSES, FILE_NAME, JudgingSettings, artifacts_in
 from earnest.app.tables import SettingsFile
 from earnest.effects.ground.storage.place import Books, ServerBooks, home_of
-from earnest.effects.ground.storage.reader import BooksReader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, read_once
 from earnest.effects.outside.artifacts.shelf import FolderShelf, Shelf, checked
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.foundation.errors import Refused
@@ -63,9 +62,7 @@ def copy_artifacts(books: Books, to: str, environment: Mapping[str, str]) -> tup
         raise Refused("bad_place", f"artifacts are copied to {FOLDER} or to an address that begins with s3://")
     source, endpoint = shelf_in(home, environment), artifacts_in(SettingsFile(home / FILE_NAME), environment)[1]
     target = ArtifactStore(places.artifacts(home), shelf=shelf_at(home, address, endpoint))
-    with closing(ReadPool.open_reader(books)) as pool:
-        named = pool.read_sync(named_artifacts)
-    return asyncio.run(_copied(source, target, named))
+    return asyncio.run(_copied(source, target, read_once(books, named_artifacts)))
 
 
 async def _copied(source: Shelf, target: ArtifactStore, named: frozenset[str]) -> tuple[int, tuple[str, ...]]:

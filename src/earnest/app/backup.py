@@ -3,7 +3,7 @@
 import contextlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Final
@@ -25,7 +25,7 @@ from earnest.effects.ground.backup.walking import FoundFile, walk
 from earnest.effects.ground.clock import Clock, rest_ms
 from earnest.effects.ground.durable import put_file, sync_folder
 from earnest.effects.ground.storage.place import Books, ServerBooks
-from earnest.effects.ground.storage.reader import BooksReader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, read_once
 from earnest.effects.ground.storage.snapshot import copy_books
 from earnest.effects.outside.artifacts.shelf import Shelf, checked
 from earnest.engine.facts import FINISHED, STARTED
@@ -129,22 +129,20 @@ def back_up(order: BackupOrder, clock: Clock, tell: Tell = lambda _: None) -> Ba
             raise Refused("backup_place", f"{place} must lie outside the data directory {home}")
     if order.keys is not None and order.keys.resolve() == target:
         raise Refused("backup_place", "the keys must go to a folder of their own")
-    contents = Contents(target / CONTENTS)
-    keys = Contents(order.keys / CONTENTS) if order.keys else None
+    folders = {False: target, **({True: order.keys} if order.keys else {})}
+    stores = {is_secret: Contents(folder / CONTENTS) for is_secret, folder in folders.items()}
     with contextlib.ExitStack() as stack:
-        stack.enter_context(contents.writing())
-        if keys is not None:
-            stack.enter_context(keys.writing())
-        taking = _Taking(order, contents, keys, clock=clock, tell=tell)
-        manifest, missing = taking.all()
-        for one in (contents, *([keys] if keys else [])):
-            one.sync()
+        for store in stores.values():
+            stack.enter_context(store.writing())
+        manifest, missing = _Taking(order, stores, clock=clock, tell=tell).all()
+        for store in stores.values():
+            store.sync()
         data = manifest_bytes(manifest)
-        for folder in (*([order.keys] if order.keys else ()), target):  # the last one makes it a backup
+        for folder in reversed(folders.values()):  # the last one makes it a backup
             (folder / MANIFESTS).mkdir(mode=0o700, exist_ok=True)
             sync_folder(folder)
             put_file(folder / MANIFESTS / f"{manifest.id}.json", data)
-    written = contents.written_bytes + (keys.written_bytes if keys else 0)
+    written = sum(store.written_bytes for store in stores.values())
     size_bytes = sum(file.size_bytes for file in manifest.files)
     return BackedUp(manifest=manifest, size_bytes=size_bytes, written_bytes=written, missing=missing)
 
@@ -152,15 +150,13 @@ def back_up(order: BackupOrder, clock: Clock, tell: Tell = lambda _: None) -> Ba
 class _Taking:
     """One backup under way."""
 
-    def __init__(
-        self, order: BackupOrder, contents: Contents, keys: Contents | None, *, clock: Clock, tell: Tell
-    ) -> None:
+    def __init__(self, order: BackupOrder, stores: Mapping[bool, Contents], *, clock: Clock, tell: Tell) -> None:
+        """`stores`: True is for what is secret, if anything is."""
         self._home = order.home.resolve()
         self._source = order.books
         self._shelf = order.shelf
         self._target = order.target.resolve()
-        self._contents = contents
-        self._keys = keys
+        self._stores = stores
         self._clock = clock
         self._tell = tell
         self._rest_share = (100 - order.share) / order.share
@@ -204,9 +200,8 @@ class _Taking:
         try:
             revision, last_seq = copy_books(self._source, copy, self._moved)
             with copy.open("rb") as file:
-                self._going.files.append(self._contents.take(file, BOOKS, None, self._moved))
-            with contextlib.closing(ReadPool.open_reader(copy)) as pool:
-                return pool.read_sync(lambda reader: _said(reader, revision, last_seq))
+                self._going.files.append(self._stores[False].take(file, BOOKS, None, self._moved))
+            return read_once(copy, lambda reader: _said(reader, revision, last_seq))
         except Refused as refused:
             if refused.code != "database_too_old":
                 raise
@@ -218,7 +213,7 @@ class _Taking:
     def _is_wanted(self, path: str, unfinished: frozenset[str]) -> bool:
         if path in NOT_TAKEN or path.startswith("audit/audit_stats.json.") or AUDIT_LOG.fullmatch(path):
             return False
-        if self._keys is None and path in SECRET:
+        if True not in self._stores and path in SECRET:
             self._going.left_out.append(f"{path}: secret, and no folder was named for the keys")
             return False
         return not (path.startswith(RUNS) and path.removeprefix(RUNS) in unfinished)
@@ -247,7 +242,7 @@ class _Taking:
     def _keep(self, file: IO[bytes], path: str, size_bytes: int | None = None) -> None:
         file.seek(0)
         is_secret = path.split("/", maxsplit=1)[0] in SECRET
-        store = self._keys if is_secret and self._keys else self._contents
+        store = self._stores.get(is_secret, self._stores[False])
         self._going.files.append(replace(store.take(file, path, size_bytes, self._moved), secret=is_secret))
 
     def _take_artifacts(self, shelf: Shelf, named: frozenset[str]) -> None:
@@ -256,7 +251,7 @@ class _Taking:
         for sha256 in sorted(named):
             path = place_of(sha256)
             kept = before.get(path)
-            if kept is not None and all(self._contents.place(part).is_file() for part in kept.parts):
+            if kept is not None and all(self._stores[False].place(part).is_file() for part in kept.parts):
                 self._going.files.append(kept)
                 continue
             with contextlib.suppress(Refused), checked(shelf, sha256) as file:
@@ -278,8 +273,7 @@ class _Taking:
         self._take(FoundFile(below, (self._home / below).lstat().st_mode, (0, 0, 0, 0)))
         for found in before:
             self._take(found)
-        with contextlib.closing(ReadPool.open_reader(self._source)) as pool:
-            newest = pool.read_sync(lambda r: next((f.seq for f in r.facts(subject=run, newest_first=True)), 0))
+        newest = read_once(self._source, lambda r: next((f.seq for f in r.facts(subject=run, newest_first=True)), 0))
         if newest > last_seq or list(walk(self._home, below=below)) != before:
             self._going = kept
             self._going.left_out.append(f"{below}: the run was at work; its facts are there, its files are not")

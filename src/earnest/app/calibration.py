@@ -1,13 +1,14 @@
 """The auditor's log and the solver's rules meet here: neither may know the other."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from earnest.app.settings import CONSTANTS, PER_RUN
+from earnest.audit.event import LogEvent, Scalar
 from earnest.audit.reading import position_before, read_lines
-from earnest.audit.rounds import BEGUN, LoggedRound, LoggedRun, logged_runs
 from earnest.engine.gradient.calibration import (
     ConstantProposal,
     Proposal,
@@ -25,6 +26,11 @@ from earnest.foundation.errors import Diagnostic, Faulty
 
 _SETTABLE: Final = {**CONSTANTS, **{name: name for name in PER_RUN if name != "tolerance"}}
 _WHOLE: Final = ("time_budget_ms", "max_replans", "kill_after")
+OPEN_RUNS_MAX: Final = 1_024
+"""Runs without an end that are followed at once; the oldest is let go."""
+ROUNDS_MAX: Final = 200
+BEGUN: Final = b'"kind":"TaskRequested"'
+"""In the first line of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +59,9 @@ def calibrate(log: Path, constants: Constants, changes: Mapping[str, str], newes
     Raises `Faulty` for what no constant can be.
     """
     other = _changed(constants, changes)
-    runs = tuple(_recorded(log, newest))
+    start = position_before(log, BEGUN, newest)
+    # A line that does not hold is left out: `earnest audit report` tells of it.
+    runs = tuple(logged_runs(line.event for line in read_lines(log, start) if line.event and not line.fault))
     return Calibration(
         runs=tuple(
             Compared(
@@ -67,36 +75,84 @@ def calibrate(log: Path, constants: Constants, changes: Mapping[str, str], newes
     )
 
 
-def _recorded(log: Path, newest: int) -> Iterator[RecordedRun]:
-    """Runs whose words are the solver's. A line that does not hold is left out: `earnest audit report` tells of it."""
-    start = position_before(log, BEGUN, newest)
-    events = (line.event for line in read_lines(log, start) if line.event is not None and not line.fault)
-    for run in logged_runs(events):
-        if run.end in list(MacroState) and all(one.directive in list(MacroState) for one in run.rounds):
-            yield _run(run)
+@dataclass(slots=True, kw_only=True)
+class _Open:
+    task_class: str = ""
+    time_budget_ms: int = 0
+    specified_ms: int = 0
+    downtime_ms: int = 0
+    pending: tuple[int, bool, bool] | None = None
+    """Of a round that waits for R7: how much time had passed, and `accepted` and `objected` of it."""
+    rounds: list[RecordedRound] = field(default_factory=list)
 
 
-def _run(run: LoggedRun) -> RecordedRun:
+def logged_runs(events: Iterable[LogEvent]) -> Iterator[RecordedRun]:
+    """The runs that ended, in the order of their ends; those whose words are not the solver's are left out.
+
+    What broke a boundary, and repetitions, count for nothing.
+    """
+    runs: dict[str, _Open] = {}
+    for event in events:
+        if event.violation or event.repeat or not event.run_id:
+            continue
+        if event.kind == "TaskRequested":
+            runs[event.run_id] = _Open(time_budget_ms=int(_number(event.fields.get("budget_time_ms"))))
+            if len(runs) > OPEN_RUNS_MAX:
+                del runs[next(iter(runs))]
+        elif (run := runs.get(event.run_id)) is not None:
+            with suppress(ValueError):  # no directive of the solver's
+                _follow(run, event)
+                if event.kind != "FinalResult":
+                    continue
+                if run.specified_ms:
+                    yield _ended(run, event)
+            del runs[event.run_id]
+
+
+def _follow(run: _Open, event: LogEvent) -> None:
+    fields = event.fields
+    match event.kind:
+        case "TaskSpec":
+            run.task_class, run.specified_ms = str(fields.get("task_class", "")), event.at_ms
+        case "RunResumed":
+            run.downtime_ms += int(_number(fields.get("downtime_ms"))) if run.specified_ms else 0
+        case "ReplanRequest":  # R4b rejected the whole if no subtask had failed or was left out
+            run.pending = _elapsed_ms(run, event), False, [fields.get("failed"), fields.get("not_run")] == [0, 0]
+        case "OutcomeSummary":
+            run.pending = _elapsed_ms(run, event), True, False
+        case "PlanDirective" | "FinalResult" if run.pending is not None and len(run.rounds) < ROUNDS_MAX:
+            elapsed_ms, accepted, objected = run.pending
+            decided = RecordedRound(
+                distance=_number(fields.get("D")),
+                implausibility=_number(fields.get("P")),
+                resource=_number(fields.get("Omega")),
+                elapsed_ms=elapsed_ms,
+                state=MacroState(str(fields.get("directive"))),
+                accepted=accepted,
+                objected=objected,
+            )
+            run.rounds.append(decided)
+            run.pending = None
+
+
+def _ended(run: _Open, event: LogEvent) -> RecordedRun:
     return RecordedRun(
-        run_id=run.run_id,
+        run_id=event.run_id,
         task_class=run.task_class,
         time_budget_ms=run.time_budget_ms,
-        rounds=tuple(map(_round, run.rounds)),
-        end=MacroState(run.end),
-        elapsed_ms=run.elapsed_ms,
+        rounds=tuple(run.rounds),
+        end=MacroState(str(event.fields.get("directive"))),
+        elapsed_ms=_elapsed_ms(run, event),
     )
 
 
-def _round(one: LoggedRound) -> RecordedRound:
-    return RecordedRound(
-        distance=one.distance,
-        implausibility=one.implausibility,
-        resource=one.resource,
-        elapsed_ms=one.elapsed_ms,
-        state=MacroState(one.directive),
-        accepted=one.accepted,
-        objected=bool(one.objected),
-    )
+def _elapsed_ms(run: _Open, event: LogEvent) -> int:
+    """From the run's TaskSpec, pauses left out."""
+    return max(0, event.at_ms - run.specified_ms - run.downtime_ms)
+
+
+def _number(value: Scalar) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _changed(constants: Constants, changes: Mapping[str, str]) -> Constants:

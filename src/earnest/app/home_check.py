@@ -26,7 +26,7 @@ from earnest.client.payloads_platform import JournalChecked
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import Books
-from earnest.effects.ground.storage.reader import ReadPool
+from earnest.effects.ground.storage.reader import ReadPool, read_once
 from earnest.effects.outside.artifacts.shelf import checked
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.text import listed
@@ -118,8 +118,7 @@ async def newer_audit_faults(home: Path, books: Books) -> tuple[str, ...]:
 
 async def row_faults(_home: Path, books: Books) -> tuple[str, ...]:
     """Rows that are not what the facts say."""
-    with contextlib.closing(ReadPool.open_reader(books)) as pool:
-        return pool.read_sync(lambda reader: recompute(reader, SystemClock())).differences
+    return read_once(books, lambda reader: recompute(reader, SystemClock())).differences
 
 
 async def recollection_faults(home: Path, books: Books) -> tuple[str, ...]:
@@ -138,15 +137,13 @@ async def artifact_faults(home: Path, books: Books) -> tuple[str, ...]:
             checked(shelf, sha256).close()
         except Broken as broken:
             found.append(str(broken))
-    with contextlib.closing(ReadPool.open_reader(books)) as pool:
-        known = pool.read_sync(named_artifacts)
+    known = read_once(books, named_artifacts)
     return (*found, *(f"the artifact {sha256} is gone" for sha256 in sorted(known - present)))
 
 
 async def key_faults(home: Path, books: Books) -> tuple[str, ...]:
     """The platform's secret, against its fingerprint in the facts. Raises `Refused("key_store_damaged")`."""
-    with contextlib.closing(ReadPool.open_reader(books)) as pool:
-        pool.read_sync(lambda reader: check_key_store(home, reader))
+    read_once(books, lambda reader: check_key_store(home, reader))
     return ()
 
 

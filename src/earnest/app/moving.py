@@ -17,12 +17,11 @@ from earnest.audit.reading import heads_in
 from earnest.effects.ground.clock import Clock, SystemClock
 from earnest.effects.ground.storage.database import FILE_NAME, Database
 from earnest.effects.ground.storage.driver import DATABASE_ERROR
-from earnest.effects.ground.storage.engines import engine_of
+from earnest.effects.ground.storage.engine import engine_of
 from earnest.effects.ground.storage.filling import Filled, Filling, differences
 from earnest.effects.ground.storage.former import BooksStanding, migrate, put_back
 from earnest.effects.ground.storage.lock import HomeLock
-from earnest.effects.ground.storage.moved import check_not_moved, note_moved
-from earnest.effects.ground.storage.place import Books, ServerBooks, home_of
+from earnest.effects.ground.storage.place import Books, ServerBooks, check_not_moved, home_of, note_moved
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.schema import BOOKS
 from earnest.foundation.errors import Refused, Unavailable

@@ -18,7 +18,7 @@ from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.hands.sandbox.equipped import Equipment
 from earnest.foundation.errors import Refused
 from earnest.memory.megram import Level
-from earnest.memory.service import MemoryReader, open_memory_reader
+from earnest.memory.service import MemoryReader, OpenReader, open_memory_reader
 from earnest.memory.thinking import proposal
 from earnest.runtime.order import Grants, Order, read_order
 from earnest.runtime.task_log import Judgement, LoggedExchange, read_task_log
@@ -41,11 +41,9 @@ def proposed_persona(memory: MemoryReader, now_ms: int) -> str:
     return proposal((rule, memory.query_mk(rule.space, rule.entity, now_ms)) for rule in rules)
 
 
-@contextlib.contextmanager
-def reading_memory(settings: Settings) -> Iterator[MemoryReader]:
+def reading_memory(settings: Settings) -> contextlib.closing[OpenReader]:
     """The memory, read-only. Raises `Refused("memory_missing")` before the first run."""
-    with contextlib.closing(open_memory_reader(settings.memory)) as memory:
-        yield memory
+    return contextlib.closing(open_memory_reader(settings.memory))
 
 
 def audit_log(settings: Settings) -> Path:

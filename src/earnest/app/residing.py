@@ -22,7 +22,7 @@ from earnest.app.heartbeating import PATIENCE, environment_for
 from earnest.client.client import AsyncClient
 from earnest.client.credentials import Credentials, agent_folder
 from earnest.effects.ground.clock import SystemChance, SystemClock
-from earnest.effects.ground.storage.lock import WriterLock
+from earnest.effects.ground.storage.lock import writer_lock
 from earnest.foundation.errors import Refused
 from earnest.runtime.agents.health import FILE_NAME, ResidentHealth
 from earnest.runtime.agents.parts import Reporting, Skilled, SkilledHands, SolverTeacher
@@ -49,6 +49,9 @@ VARIABLE: Final = "USE_LANGGRAPH"
 RESIDENT: Final = "resident"
 """The folder of an agent's own state, beside that of its heartbeats."""
 WORK: Final = "work"
+FOUND: Final = "found"
+PAGES: Final = "pages"
+"""Folders of the agent: specifications of what was found, and the pages that they were made of."""
 LOCK: Final = "agent.lock"
 CONTRACT: Final = "HEARTBEAT.md"
 _ULID_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -100,7 +103,7 @@ async def opened_resident(residing: Residing) -> AsyncIterator[tuple[ResidentRun
         folder = agent_folder(residing.home, handle)
         state = folder / RESIDENT
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        stack.callback(WriterLock(state / LOCK).release)
+        stack.callback(writer_lock(state / LOCK).close)
         book = JsonLinesBook(state)
         backlog = Backlog(agent.backlog, book)
         health = ResidentHealth(role=agent.role.value, path=state / FILE_NAME)
@@ -202,12 +205,35 @@ def _hands(residing: Residing, own: "_Own") -> SkilledHands:
 def _scout(
     agent: AgentSettings, mind: "ModelMind | None", backlog: Backlog, *, folder: Path, book: JsonLinesBook
 ) -> "WebScout | None":
-    """A model has to read what is found."""
+    """What looks for work on the web for a proposer, as the environment allows it: a model has to read what is found.
+
+    Raises `Refused("validation")` for an allowlist that holds what is no host.
+    """
     if mind is None or not agent.role.proposes or not os.environ.get("WEB_SEARCH_ENABLED"):
         return None
-    from earnest.app.scouting import scout_of  # noqa: PLC0415 - loads what speaks to the web
+    from earnest.agents.discovery import (  # noqa: PLC0415 - loads what speaks to the web
+        FIVERR,
+        REWARD_MICRO,
+        Discovery,
+        WebScout,
+        read_discovery,
+    )
+    from earnest.effects.outside.web.fetching import FetchedPage, Web  # noqa: PLC0415
 
-    return scout_of(agent.discovery, os.environ, mind, backlog, folder=folder, book=book)
+    async def keep(page: FetchedPage) -> None:
+        (folder / PAGES).mkdir(mode=0o700, exist_ok=True)
+        (folder / PAGES / page.digest.removeprefix("sha256:")).write_bytes(page.body)
+
+    clock, wanted = SystemClock(), agent.discovery
+    return WebScout(
+        discovery=Discovery(settings=read_discovery(os.environ), web=Web(clock), drafter=mind, keep=keep),
+        backlog=backlog,
+        book=book,
+        folder=folder / FOUND,
+        clock=clock,
+        topics=FIVERR.topics if wanted.topics is None else wanted.topics,
+        amount_micro=REWARD_MICRO if wanted.amount_micro is None else wanted.amount_micro,
+    )
 
 
 async def _mind(stack: AsyncExitStack, agent: AgentSettings, own: "_Own") -> "ModelMind | None":

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import fcntl
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,11 +17,12 @@ from earnest.effects.ground.backup.contents import Contents, Moved
 from earnest.effects.ground.backup.manifest import BackupManifest, SavedFile, manifest_from
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.durable import sync_folder
+from earnest.effects.ground.locks import folder_alone
 from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.hands.scratch import scratch
 from earnest.effects.hands.workspace.tree import remove_tree
-from earnest.foundation.errors import Refused, Unavailable
+from earnest.foundation.errors import Refused
 from earnest.foundation.text import listed
 from earnest.runtime.recompute import recompute
 
@@ -173,20 +173,14 @@ def _aside(home: Path) -> Iterator[Path]:
     """A folder beside the data directory for us alone; what a killed restoring left there is removed."""
     aside = home.with_name(f".{home.name}.restoring")
     aside.mkdir(mode=0o700, exist_ok=True)
-    lock = os.open(aside, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(lock)
-        raise Unavailable(f"another process restores to {home}") from error
-    try:
-        _empty(aside)
-        yield aside
-    finally:
-        with contextlib.suppress(OSError):  # gone where all went well
+    with folder_alone(aside, f"another process restores to {home}"):
+        try:
             _empty(aside)
-            aside.rmdir()
-        os.close(lock)
+            yield aside
+        finally:
+            with contextlib.suppress(OSError):  # gone where all went well
+                _empty(aside)
+                aside.rmdir()
 
 
 def _empty(folder: Path) -> None:

@@ -1,7 +1,6 @@
 """Where people are asked: in books that this process writes, or beside whoever does."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 from earnest.effects.ground.clock import Clock
@@ -19,17 +18,9 @@ def reviews_in(database: Database, clock: Clock) -> ReviewBook:
 def reviews_beside(books: Books, clock: Clock) -> ReviewBook:
     """People are asked in books that are opened only when somebody must be asked: they may be another process's."""
 
-    @contextmanager
-    def reading() -> Iterator[ReadPool | None]:
+    def reading() -> AbstractContextManager[ReadPool | None]:
         if isinstance(books, Path) and not books.is_file():
-            yield None
-            return
-        with closing(ReadPool.open_reader(books)) as pool:
-            yield pool
+            return nullcontext()
+        return closing(ReadPool.open_reader(books))
 
-    @contextmanager
-    def writing() -> Iterator[Database]:
-        with closing(Database.open(books, clock)) as database:
-            yield database
-
-    return ReviewBook(clock=clock, reading=reading, writing=writing)
+    return ReviewBook(clock=clock, reading=reading, writing=lambda: closing(Database.open(books, clock)))

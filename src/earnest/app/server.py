@@ -1,15 +1,19 @@
-"""The platform as one process: what is opened, in order, and what works beside the requests."""
+"""The platform as one process: what is opened, in order, and what works beside the requests.
+
+All of that work is found again from the books after a stop. What one process does for all that use the same books, it
+does while it holds an office.
+"""
 
 import asyncio
 import contextlib
 import logging
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from earnest.app import places
 from earnest.app.between import relay_in
@@ -19,34 +23,53 @@ from earnest.app.market import keep_apart, market_of
 from earnest.app.own_runs import own_runs_in
 from earnest.app.platform import keep_sealing, open_auditor, open_sandbox_in
 from earnest.app.secrets_file import open_key_store, read_key_store
-from earnest.app.server_work import TIMERS, Work, elected, judging_of, rails_of, work_for_all
 from earnest.app.settings import Settings
 from earnest.audit.report import AuditReport, report_lines
 from earnest.effects.ground.bus.api import Bus
 from earnest.effects.ground.clock import Chance, Clock, SystemChance, SystemClock
+from earnest.effects.ground.locks import FileLock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.lock import WriterLock
+from earnest.effects.ground.storage.lock import writer_lock
 from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Sandbox
 from earnest.effects.outside.artifacts.store import MEBIBYTE
 from earnest.effects.outside.mail.api import Mailer
-from earnest.foundation.errors import EarnestError
+from earnest.effects.outside.rails.api import ManualRail, Rail
+from earnest.foundation.errors import EarnestError, Unavailable
 from earnest.identity.key import LINK_MS, KeyedHash, operator_link
 from earnest.journal.notary import Notary
 from earnest.journal.signing import read_public_key
+from earnest.ledger.payout import MANUAL, STRIPE
+from earnest.runtime.accountability.judging import HeartbeatJudging
 from earnest.runtime.bus_relay import BusRelay
 from earnest.runtime.desk import Desk
-from earnest.runtime.market.letters import AuditLetters
+from earnest.runtime.market.artifacts import collect_artifacts
+from earnest.runtime.market.clocks import TIMETABLE
+from earnest.runtime.market.judging import Judging
+from earnest.runtime.market.letters import AuditLetters, Letters
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.money import open_treasury
 from earnest.runtime.market.operating import the_operator
+from earnest.runtime.market.payouts import tend_payouts
 from earnest.runtime.market.periods import open_first_period
 from earnest.runtime.market.presence import Presences
 from earnest.runtime.own_runs import OwnRuns
+from earnest.runtime.timers import Timers
 
 DISK_BYTES_MIN: Final = 64 * MEBIBYTE
 """What is to be left: one artifact, or the journal of SQLite between two checkpoints."""
 BEGIN_AGAIN_MS: Final = 5_000
+TIMERS: Final = "timers"
+STRIPE_KEY: Final = "EARNEST_STRIPE_KEY"
+PAYOUTS_LOOK_MS: Final = 10_000
+REPLIES_LOOK_MS: Final = 3_600_000
+"""For answers that nobody may ask for any more, which are dropped."""
+ARTIFACTS_LOOK_MS: Final = 3_600_000
+"""For artifacts that nobody has brought, which are removed."""
+OFFICE_LOOK_MS: Final = 500
 _LOG: Final = logging.getLogger("earnest.work")
+
+Work: TypeAlias = Callable[[], Coroutine[None, None, None]]
+"""What goes on until it is cancelled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +138,7 @@ async def open_server(settings: Settings, *, works: bool = True) -> AsyncIterato
     places.make(settings.home)
     async with contextlib.AsyncExitStack() as stack:
         if isinstance(settings.books, Path):
-            stack.callback(server_lock(settings.home).release)
+            stack.callback(server_lock(settings.home).close)
         practice = settings.market.practice
         keep_apart(settings.home, practice=practice)
         database = stack.enter_context(contextlib.closing(Database.open(settings.books, clock)))
@@ -170,11 +193,11 @@ def _tell(letters: AuditLetters, report: AuditReport) -> None:
         letters.post(report_lines(report))
 
 
-def server_lock(home: Path) -> WriterLock:
+def server_lock(home: Path) -> FileLock:
     """The work beside the requests is one process's. Raises `Refused("data_directory_in_use")`, naming it."""
     path = places.lock(home, "server")
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    return WriterLock(path, f"{home} is served by")
+    return writer_lock(path, f"{home} is served by")
 
 
 async def kept_up(name: str, begin: Work, clock: Clock) -> None:
@@ -214,3 +237,64 @@ async def stopped(tasks: Collection[asyncio.Task[None]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
+
+
+def judging_of(market: Market, *, is_only: bool) -> Mapping[str, Work]:
+    """By name, what any number of processes do together. `is_only`: no other server has these books."""
+    kinds = {"judging": Judging, "heartbeats": HeartbeatJudging}
+    return {name: kind(market, f"server {name}" if is_only else "").run for name, kind in kinds.items()}
+
+
+def work_for_all(market: Market, mailer: Mailer | None, rails: Mapping[str, Rail]) -> Mapping[str, Work]:
+    """By name, what one process does for all: it holds the office `TIMERS`. Without a mailer, mails wait in the books.
+
+    Whoever has just lost the office may end what it is at: a deadline is met once, money leaves once, by the ids that
+    stand in the books; a mail may leave twice, as after a crash.
+    """
+    desk = market.desk
+    timers = Timers(desk, market.terms, TIMETABLE, _LOG.error)
+    work: dict[str, Work] = {
+        "timers": lambda: timers.run(desk.clock),
+        "payouts": lambda: _at_times(desk.clock, PAYOUTS_LOOK_MS, lambda: tend_payouts(desk, rails)),
+        "replies": lambda: _at_times(desk.clock, REPLIES_LOOK_MS, desk.forget_replies),
+        "artifacts": lambda: _at_times(desk.clock, ARTIFACTS_LOOK_MS, lambda: collect_artifacts(market)),
+    }
+    if mailer is not None:
+        work["letters"] = Letters(desk, mailer).run
+    return work
+
+
+async def elected(office: str, name: str, begin: Work, database: Database, clock: Clock) -> None:
+    """Do it while this process holds `office`, until it ends. When the office is lost it is stopped where it is."""
+    while True:
+        while not database.leads(office):
+            await clock.sleep_ms(OFFICE_LOOK_MS)
+        work = asyncio.get_running_loop().create_task(begin(), name=name)
+        try:
+            while not work.done() and database.leads(office):
+                await asyncio.wait([work], timeout=OFFICE_LOOK_MS / 1000)
+        finally:
+            was_done = work.done()
+            work.cancel()
+            await asyncio.wait([work])
+        if was_done:
+            return work.result()
+        _LOG.warning("%s is another process's now: this one has lost the office of %s", name, office)
+
+
+def rails_of(environment: Mapping[str, str]) -> Mapping[str, Rail]:
+    """By which rails money leaves: by hand, and through Stripe where a key of its API is given."""
+    rails: dict[str, Rail] = {MANUAL: ManualRail()}
+    if key := environment.get(STRIPE_KEY, ""):
+        from earnest.effects.outside.rails.stripe import StripeRail  # noqa: PLC0415 - a library that few have
+
+        rails[STRIPE] = StripeRail(key)
+    return rails
+
+
+async def _at_times(clock: Clock, period_ms: int, act: Callable[[], Awaitable[object]]) -> None:
+    """At once, and again in each period; what is unavailable is tried again in the next."""
+    while True:
+        with contextlib.suppress(Unavailable):
+            await act()
+        await clock.sleep_ms(period_ms)

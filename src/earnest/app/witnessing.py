@@ -6,6 +6,7 @@ whatever key the log takes, it must go on from there.
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -59,7 +60,7 @@ def witness_key(home: Path, chance: Chance, name: str = "") -> PrivateKey:
     need_library()
     path = places.witness_key(home)
     if path.exists() or path.is_symlink():
-        key = read_private_key(read_secret(path, _damaged).decode("ascii", "replace").strip())
+        key = read_private_key(read_secret(path, partial(Refused, "key_unreadable")).decode("ascii", "replace").strip())
         if name and name != key.name:
             raise Refused("key_name", f"the witness here is {key.name}")
         return key
@@ -137,7 +138,3 @@ def _file(home: Path, log: PublicKey, name: str) -> Path:
 def _keep(path: Path, note: str) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     put_file(path, note.encode())
-
-
-def _damaged(why: str) -> Refused:
-    return Refused("key_unreadable", why)

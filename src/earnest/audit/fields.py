@@ -73,21 +73,16 @@ Of a list, the number of its items is logged.
 """
 
 
-def _split(path: str) -> tuple[str, tuple[str, ...]]:
-    first, *deeper = path.split(".")
-    return first, tuple(deeper)
-
-
-_PATHS: Final = {kind: tuple((name, *_split(path)) for name, path in names.items()) for kind, names in FIELDS.items()}
+_PATHS: Final = {kind: tuple((name, path.split(".")) for name, path in names.items()) for kind, names in FIELDS.items()}
 
 
 def select_fields(kind: str, payload: JsonObject) -> dict[str, Scalar]:
     """The logged values of a payload: scalars only, text cut to 200 printable characters."""
     selected: dict[str, Scalar] = {}
-    for name, key, deeper in _PATHS.get(kind, ()):
-        value = payload.get(key)
-        for part in deeper:
-            value = value.get(part) if isinstance(value, dict) else None
+    for name, path in _PATHS.get(kind, ()):
+        value: JsonValue = payload
+        for part in path:
+            value = value.get(part) if isinstance(value, Mapping) else None
         if isinstance(value, str):
             selected[name] = plain(value)
         elif isinstance(value, list):

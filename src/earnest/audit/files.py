@@ -47,10 +47,6 @@ class OpenLog:
             with one.path.open("rb") as file:
                 yield file
 
-    def is_written(self, lines: int) -> bool:
-        """True if line number `lines` can only stand in the file that is written."""
-        return not self.full or self.full[-1].last_line < lines
-
 
 def full_name(path: Path, last_line: int) -> Path:
     """What the log's file is called when it is full."""

@@ -5,8 +5,8 @@ How far they were found intact is noted, so that the next verification can go on
 
 import json
 from collections.abc import Iterator
-from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -21,12 +21,12 @@ from earnest.audit.snapshot import SNAPSHOT_NAME, KeptSums, LogSnapshot
 from earnest.effects.ground.durable import put_file
 from earnest.effects.ground.storage.driver import DATABASE_ERROR
 from earnest.effects.ground.storage.place import Books
-from earnest.effects.ground.storage.reader import BooksReader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, read_once
 from earnest.effects.ground.storage.wal import wal_faults
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import EarnestError, Refused
 from earnest.journal.heads import SEALED, Head, Seal, Witness, fact_of, seal_in, witness_in
-from earnest.journal.verify import JournalFinding, JournalReport, What, report_of, verify_journal
+from earnest.journal.verify import JournalFinding, JournalReport, What, verify_journal
 
 UNREADABLE: Final[tuple[type[Exception], ...]] = (EarnestError, *DATABASE_ERROR)
 FINDINGS_MAX: Final = 100
@@ -104,16 +104,15 @@ def check_journal(books: Books, audit_log: Path, since: Verified | None = None) 
     faults = wal_faults(books) if isinstance(books, Path) else ()  # before anything opens them
     found = [JournalFinding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=fault) for fault in faults]
     try:
-        with closing(ReadPool.open_reader(books)) as pool:
-            rest = pool.read_sync(lambda reader: verify_journal(reader, heads, since.seal if since else None))
-        return report_of(found, rest)
+        report = read_once(books, lambda reader: verify_journal(reader, heads, since.seal if since else None))
     except UNREADABLE as error:
         code = error.code if isinstance(error, Refused) else ""
         is_empty = isinstance(books, Path) and books.is_file() and books.stat().st_size == 0
         if (code == "no_database" and not heads) or (code in PASSING and not is_empty):
             raise
         found.append(JournalFinding(what=What.DAMAGED, first_seq=0, last_seq=0, detail=f"{books}: {error}"))
-        return report_of(found, verify_journal(None, heads))
+        report = verify_journal(None, heads)
+    return replace(report, findings=(*found, *report.findings))
 
 
 def check_audit_log(log: Path, books: Books, verified: Verified | None = None) -> AuditCheck:
@@ -175,8 +174,7 @@ def _known(log: Path, kept: LogSnapshot, books: Books, after_seq: int) -> Iterat
     if end.lines:
         yield KnownLine(end.lines, end.head, f"{log.with_name(SNAPSHOT_NAME)} counts {end.lines} lines")
     try:
-        with closing(ReadPool.open_reader(books)) as pool:
-            yield from pool.read_sync(partial(_witnesses, log=name_of(log), after_seq=after_seq))
+        yield from read_once(books, partial(_witnesses, log=name_of(log), after_seq=after_seq))
     except UNREADABLE:
         return  # `earnest journal verify` says why
 

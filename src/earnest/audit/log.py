@@ -37,7 +37,8 @@ class AuditLog:
         self._is_held = False
         self._file_bytes = file_bytes
         self._full_at_bytes = file_bytes
-        self._end = LogPosition()
+        self.end = LogPosition()
+        """The last line."""
         self._offset_bytes = 0
 
     @classmethod
@@ -86,11 +87,6 @@ class AuditLog:
             self._lock.give()
 
     @property
-    def end(self) -> LogPosition:
-        """The last line."""
-        return self._end
-
-    @property
     def is_closed(self) -> bool:
         """True after `close`."""
         return self._descriptor < 0
@@ -98,17 +94,17 @@ class AuditLog:
     @property
     def next_seq(self) -> int:
         """The number of the next line; the first is 1."""
-        return self._end.lines + 1
+        return self.end.lines + 1
 
     def append(self, event: LogEvent) -> None:
         """Write one line. Raises `Unavailable`, the log unchanged, if the operating system does not take it."""
         with self.held(event.at_ms):
             if event.seq != self.next_seq:
-                raise Broken(f"line {event.seq} cannot follow line {self._end.lines}")
-            line, head = encode_line(event, self._end.head)
+                raise Broken(f"line {event.seq} cannot follow line {self.end.lines}")
+            line, head = encode_line(event, self.end.head)
             self._write(line)
             self._offset_bytes += len(line)
-            self._end = LogPosition(offset_bytes=self._offset_bytes, lines=event.seq, head=head)
+            self.end = LogPosition(offset_bytes=self._offset_bytes, lines=event.seq, head=head)
 
     def note(self, kind: Note, now_ms: int, fields: dict[str, int]) -> LogEvent:
         """Append a line of the auditor's own. Raises as `append` does."""
@@ -162,7 +158,7 @@ class AuditLog:
     def _start(self) -> None:
         """Take the last line for known. Raises `Broken` if it is damaged."""
         try:
-            self._end = last_position(self.path)
+            self.end = last_position(self.path)
         except ValueError as error:
             raise Broken(
                 f"the last line of {self.path} is damaged ({error}): move it away to begin a new log"
@@ -172,20 +168,20 @@ class AuditLog:
     def _offset_of_end(self) -> int:
         """Where the last line ends in the file that is written: 0 if it stands in one before."""
         full = full_files(self.path)
-        return 0 if full and full[-1].last_line >= self._end.lines else self._end.offset_bytes
+        return 0 if full and full[-1].last_line >= self.end.lines else self.end.offset_bytes
 
     def _catch_up(self, now_ms: int) -> list[LogEvent]:
         """What stands after the line that was last known, a torn one cut off."""
         if self._offset_bytes and os.fstat(self._descriptor).st_size == self._offset_bytes:
             return []
-        if not self._offset_bytes and not has_position(self.path, self._end):
+        if not self._offset_bytes and not has_position(self.path, self.end):
             self._start()  # somebody moved the log away
         added: list[LogEvent] = []
-        for line in read_lines(self.path, self._end):
+        for line in read_lines(self.path, self.end):
             if line.event is None:
                 raise Broken(f"line {line.lines} of {self.path} is damaged: move it away to begin a new log")
             added.append(line.event)
-            self._end = line.end
+            self.end = line.end
         self._offset_bytes = self._offset_of_end()
         cut_bytes = os.fstat(self._descriptor).st_size - self._offset_bytes
         if cut_bytes:
@@ -197,7 +193,7 @@ class AuditLog:
         """Give the file, which is full, the name that it keeps; False, and later again, if that cannot be done."""
         try:
             self.sync()
-            self.path.rename(full_name(self.path, self._end.lines))
+            self.path.rename(full_name(self.path, self.end.lines))
         except (OSError, Unavailable) as error:
             _log.warning("the audit log goes on in a file that is full: %s", error)
             self._full_at_bytes += self._file_bytes

@@ -72,7 +72,8 @@ def unfinished(path: Path, end: LogPosition) -> bytes:
     with opened(path) as log:
         if log.written is None:
             return b""
-        log.written.seek(end.offset_bytes if log.is_written(end.lines) else 0)
+        stands_before = bool(log.full) and log.full[-1].last_line >= end.lines  # in a file that is full
+        log.written.seek(0 if stands_before else end.offset_bytes)
         return log.written.read(LINE_BYTES_MAX)
 
 

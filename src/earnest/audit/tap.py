@@ -124,16 +124,8 @@ class Auditor:
         run = self._statistics.runs.get(run_id)
         seen = run is not None and message_id in run.message_ids
         has_forgotten = run is not None and not run.ids_complete
-        violation = (
-            None
-            if seen
-            else violation_of(
-                kind=kind,
-                sender=sender,
-                cause_known=knows_cause(self._statistics, run_id, cause),
-                senders=self._senders,
-            )
-        )
+        known, senders = knows_cause(self._statistics, run_id, cause), self._senders
+        violation = None if seen else violation_of(kind=kind, sender=sender, cause_known=known, senders=senders)
         digest, fields = self._read_payload(kind, envelope.payload)
         if isinstance(envelope, HeardEnvelope):
             fields[PLACE] = envelope.place

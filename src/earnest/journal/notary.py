@@ -8,7 +8,7 @@ from typing import Final
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
-from earnest.journal.heads import SUBJECT, Head
+from earnest.journal.heads import SUBJECT
 from earnest.journal.notes import (
     SIGNATURES_MAX,
     Checkpoint,
@@ -42,10 +42,6 @@ class Notary:
         head = newest_head(reader) if size is None else head_at(reader, size)
         if head is None:
             raise Refused("not_sealed", "nothing is sealed yet")
-        return self.of_head(reader, head)
-
-    def of_head(self, reader: BooksReader, head: Head) -> Checkpoint:
-        """The checkpoint of a head."""
         lines = islice(_lines(reader, head.size), SIGNATURES_MAX - 1)
         return with_signatures(signed_checkpoint(self.key, head), lines)
 

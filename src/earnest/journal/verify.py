@@ -82,11 +82,6 @@ class JournalReport:
         return not self.findings
 
 
-def report_of(first: list[JournalFinding], rest: JournalReport) -> JournalReport:
-    """The same report with findings before its own."""
-    return replace(rest, findings=(*first, *rest.findings))
-
-
 def verify_journal(
     reader: BooksReader | None, heads_from_elsewhere: Iterable[Head] = (), since: Seal | None = None
 ) -> JournalReport:

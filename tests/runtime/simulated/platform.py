@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from earnest.app.server import kept_up
-from earnest.app.server_work import TIMERS, elected
+from earnest.app.server import TIMERS, elected, kept_up
 from earnest.audit.following import HeardBus
 from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.bus.wire import HeardEnvelope

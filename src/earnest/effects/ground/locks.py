@@ -80,6 +80,16 @@ async def alone(path: Path, clock: Clock, wait_ms: int) -> AsyncIterator[None]:
         yield
 
 
+@contextmanager
+def folder_alone(folder: Path, busy: str) -> Iterator[None]:
+    """A lock on a folder for a block. Raises `Unavailable`, in the words `busy`, where another process has it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with closing(FileLock(folder, descriptor)) as lock:
+        if not lock.try_take():
+            raise Unavailable(busy)
+        yield
+
+
 class WriteTurn:
     """Who writes next, over all processes: one at a time, and nobody twice while another waits.
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from earnest.client.heartbeat import HeartbeatState, load_state, save_state
 from earnest.client.payloads_scores import Heartbeat
 from earnest.client.private_file import write_private
-from earnest.effects.ground.storage.lock import WriterLock
+from earnest.effects.ground.storage.lock import writer_lock
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused
 
@@ -52,12 +52,12 @@ class RunnerState:
         """Raises `Refused`: `data_directory_in_use` for a second runner, `heartbeat_state_damaged`."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder = folder
-        self._lock = WriterLock(folder / LOCK_FILE)
+        self._lock = writer_lock(folder / LOCK_FILE)
         try:
             self.pace = load_state(folder)
             self.kept = _load(folder / TURN_FILE)
         except BaseException:
-            self._lock.release()
+            self._lock.close()
             raise
 
     def keep_pace(self, pace: HeartbeatState) -> None:
@@ -81,13 +81,13 @@ class RunnerState:
 
     def release(self) -> None:
         """Let another runner have them."""
-        self._lock.release()
+        self._lock.close()
 
 
 def wake_runner(folder: Path) -> int:
     """Have the runner that works on these files look at once; its pid. Raises `Refused("heartbeat_not_running")`."""
     try:
-        lock = WriterLock(folder / LOCK_FILE)
+        lock = writer_lock(folder / LOCK_FILE)
     except Refused:
         pid = int((folder / LOCK_FILE).read_text(encoding="ascii"))
         os.kill(pid, signal.SIGUSR1)
@@ -95,7 +95,7 @@ def wake_runner(folder: Path) -> int:
     except FileNotFoundError:
         pass
     else:
-        lock.release()
+        lock.close()
     raise Refused("heartbeat_not_running", f"no runner works on {folder}: `earnest heartbeat run`")
 
 

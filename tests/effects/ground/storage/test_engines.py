@@ -19,7 +19,7 @@ import postgresql
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import Books, ServerBooks
-from earnest.effects.ground.storage.postgresql import TURN
+from earnest.effects.ground.storage.postgresql_session import TURN
 from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Broken, Refused, Unavailable

@@ -20,7 +20,7 @@ from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.news import News, within
 from earnest.effects.ground.storage.place import Books, ServerBooks
-from earnest.effects.ground.storage.postgresql import CHANNEL
+from earnest.effects.ground.storage.postgresql_session import CHANNEL
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Unavailable

@@ -82,7 +82,7 @@ async def test_a_store_that_is_down_is_unavailable_and_says_which(
         store = store_on(shelf, tmp_path)
         await store.put(b"hello")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
-    for look in (lambda: store.read(HELLO), lambda: store.lying(0), shelf.check, lambda: shelf.remove(HELLO)):
+    for look in (lambda: store.read(HELLO), lambda: store.lying(0), lambda: shelf.remove(HELLO)):
         with pytest.raises(Unavailable, match=f"s3://{shelf._place.bucket} does not answer"):
             look()
     with pytest.raises(Unavailable):
@@ -102,7 +102,7 @@ async def test_a_bucket_that_is_not_there_and_a_missing_key_are_named(
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     with pytest.raises(Unavailable, match="credentials"):
-        S3Shelf(S3Place(bucket="nowhere", endpoint=s3_endpoint)).check()
+        S3Shelf(S3Place(bucket="nowhere", endpoint=s3_endpoint)).lying(0)
 
 
 @pytest.mark.parametrize(

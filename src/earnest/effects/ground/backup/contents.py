@@ -1,6 +1,5 @@
 """Contents by their SHA-256, each once, in files that are named by it: what was written before is not written again."""
 
-import fcntl
 import hashlib
 import os
 import tempfile
@@ -11,6 +10,7 @@ from typing import IO, Final
 
 from earnest.effects.ground.backup.manifest import SavedFile
 from earnest.effects.ground.durable import sync_folder
+from earnest.effects.ground.locks import folder_alone
 from earnest.foundation.errors import Refused, Unavailable
 
 PART_BYTES: Final = 4 * 1024 * 1024
@@ -34,16 +34,10 @@ class Contents:
         """Alone: what a killed writer left is removed. Raises `Unavailable` while another process writes."""
         arriving = self._folder / _ARRIVING
         arriving.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(arriving, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with folder_alone(arriving, f"another process writes to {self._folder}"):
             for half in arriving.iterdir():
                 half.unlink()
             yield
-        except BlockingIOError as error:
-            raise Unavailable(f"another process writes to {self._folder}") from error
-        finally:
-            os.close(lock)
 
     def take(self, source: IO[bytes], path: str, size_bytes: int | None, moved: Moved) -> SavedFile:
         """Keep what an open file holds, or its first `size_bytes`. Raises `OSError`."""

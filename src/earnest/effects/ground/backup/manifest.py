@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Final, TypeAlias
 
 from earnest.foundation.canonical import canonical_bytes, digest_bytes
-from earnest.foundation.errors import Refused
+from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.shapes import from_json
 
 FORMAT: Final = "earnest-backup-v1"
 MODE_MAX: Final = 0o7777
@@ -87,19 +88,10 @@ def manifest_from(data: bytes, name: str) -> BackupManifest:
     if digest_bytes(body).encode() != digest.strip():
         raise Refused("backup_damaged", f"{name} is not what was written: its digest is wrong")
     try:
-        manifest = BackupManifest(
-            **{
-                **given,
-                "files": tuple(SavedFile(**{**one, "parts": tuple(one["parts"])}) for one in given["files"]),
-                "links": tuple(SavedLink(**one) for one in given["links"]),
-                "folders": tuple(SavedFolder(**one) for one in given["folders"]),
-                "left_out": tuple(given["left_out"]),
-            }
-        )
-        wrong = next(_faults(manifest), "")
-    except (TypeError, KeyError, AttributeError) as error:
-        raise Refused("backup_damaged", f"{name} cannot be read: {error}") from None
-    if wrong:
+        manifest = from_json(BackupManifest, given, name)
+    except Broken as broken:
+        raise Refused("backup_damaged", str(broken)) from None
+    if wrong := next(_faults(manifest), ""):
         raise Refused("backup_damaged", f"{name} cannot be read: {wrong}")
     return manifest
 

@@ -109,6 +109,7 @@ class NatsWriter(StreamWriter):
     def __init__(self, address: str) -> None:
         self._link = NatsLink(address, "earnest")
         self._stream: JetStreamContext | None = None
+        self.close: Final = self._link.close
 
     @property
     def fault(self) -> str:
@@ -134,10 +135,6 @@ class NatsWriter(StreamWriter):
         finally:
             for answer in kept:
                 answer.cancel()
-
-    async def close(self) -> None:
-        """End the connection."""
-        await self._link.close()
 
     async def _stream_of(self, client: Client) -> JetStreamContext:
         if self._stream is None:
@@ -165,6 +162,7 @@ class NatsReader(StreamReader):
 
     def __init__(self, address: str) -> None:
         self._link = NatsLink(address, "earnest audit")
+        self.close: Final = self._link.close
         self._inbox = ""
         self._inbox_of: Client | None = None
         self._asked = 0
@@ -187,10 +185,6 @@ class NatsReader(StreamReader):
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOK_S):
                 await self._more.wait()
-
-    async def close(self) -> None:
-        """End the connection."""
-        await self._link.close()
 
     async def _get(self, first: int, count: int) -> list[HeardEnvelope]:
         client = await self._link.client()

@@ -18,13 +18,11 @@ from typing import Any, Final, TypeAlias, TypeVar
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.faults import why
 from earnest.effects.ground.storage.driver import DATABASE_ERROR, ends_transaction, is_denied, meaning_of
-from earnest.effects.ground.storage.engine import BooksEngine, Watch, WriteLink
-from earnest.effects.ground.storage.engines import engine_of
+from earnest.effects.ground.storage.engine import BooksEngine, Watch, WriteLink, engine_of
 from earnest.effects.ground.storage.known_rows import Ahead
 from earnest.effects.ground.storage.lock import HomeLock
-from earnest.effects.ground.storage.moved import check_not_moved
 from earnest.effects.ground.storage.news import News
-from earnest.effects.ground.storage.place import Books, home_of
+from earnest.effects.ground.storage.place import Books, check_not_moved, home_of
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.schema import BOOKS, Schema
 from earnest.effects.ground.storage.transaction import PendingCommit, Transaction

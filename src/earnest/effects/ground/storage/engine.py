@@ -6,6 +6,7 @@ refusals. `sqlite` and `postgresql` are the two engines.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol
 
 from earnest.effects.ground.clock import Clock
@@ -13,7 +14,9 @@ from earnest.effects.ground.storage.dialects import Dialect
 from earnest.effects.ground.storage.driver import SqlParameters, SqlValue
 from earnest.effects.ground.storage.known_rows import Ahead, KnownRows
 from earnest.effects.ground.storage.news import News
+from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.schema import Schema
+from earnest.effects.ground.storage.sqlite import SqliteEngine
 
 
 class Cursor(Protocol):
@@ -192,3 +195,12 @@ class BooksEngine(Protocol):
         self, schema: Schema, migrating: Callable[[], AbstractContextManager[None]], *, is_durable: bool
     ) -> WriteLink:
         """The connection that writes, once the tables are those of the schema."""
+
+
+def engine_of(books: Books) -> BooksEngine:
+    """The engine of these books. Raises `Unavailable` where what speaks to a server is not installed."""
+    if isinstance(books, Path):
+        return SqliteEngine(books)
+    from earnest.effects.ground.storage.postgresql import PostgresqlEngine  # noqa: PLC0415 - of an extra
+
+    return PostgresqlEngine(books.address)

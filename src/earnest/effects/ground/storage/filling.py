@@ -33,6 +33,7 @@ class Filling:
         self._schema = schema.filling
         self._tables = schema.tables()
         self.writing: Final[WriteLink] = engine.writer(self._schema, nullcontext, is_durable=is_durable)
+        self.close: Final = self.writing.close
 
     def begin(self, source: BooksReader) -> bool:
         """Close the target to others, if it is empty or holds a beginning of the source; False where it holds all.
@@ -80,10 +81,6 @@ class Filling:
     def reader(self) -> ReadPool:
         """Reading what was filled, be it open or not."""
         return ReadPool(self._engine, self._schema)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self.writing.close()
 
     def _is_empty(self) -> bool:
         execute = self.writing.session.execute

@@ -80,9 +80,7 @@ def put_back(books: Path, *, lose_facts: bool = False) -> tuple[BooksStanding, B
 
 
 def standing_of(books: Path) -> BooksStanding:
-    """How books stand. Raises `Refused`: `no_database`, `not_our_database`."""
-    if not books.is_file():
-        raise Refused("no_database", f"there is no database at {books}")
+    """How books that are there stand. Raises `Refused("not_our_database")`."""
     with contextlib.closing(connect_reader(books)) as driver:
         (facts,) = driver.execute("SELECT coalesce(max(seq), 0) FROM facts").fetchone()
         return BooksStanding(revision_of(driver) or "", int(facts))

@@ -20,6 +20,7 @@ class HomeLock:
         self._folder = books.parent
         self._lock = FileLock(books.with_name(f"{books.name}.lock"))
         self._alone = False
+        self.close: Final = self._lock.close
 
     def take(self, *, alone: bool = False) -> None:
         """Raises `Refused("data_directory_in_use")`, naming who has it."""
@@ -36,23 +37,16 @@ class HomeLock:
         yield
         self.take(alone=before)
 
-    def close(self) -> None:
-        """Give it back."""
-        self._lock.close()
 
+def writer_lock(path: Path, said: str = "") -> FileLock:
+    """An exclusive lock for one process, whose pid stands in the file, taken at once.
 
-class WriterLock:
-    """An exclusive lock for one process, whose pid stands in the file."""
-
-    def __init__(self, path: Path, said: str = "") -> None:
-        """Take it at once. Raises `Refused("data_directory_in_use")`: what is `said`, and who has it."""
-        self._lock = FileLock(path)
-        if not self._lock.try_take():
-            holder = self._lock.holder
-            self._lock.close()
-            raise Refused("data_directory_in_use", f"{said or f'{path.parent} is in use by'} {holder}")
-        path.write_bytes(b"%d\n" % os.getpid())
-
-    def release(self) -> None:
-        """Give it back."""
-        self._lock.close()
+    Raises `Refused("data_directory_in_use")`: what is `said`, and who has it.
+    """
+    lock = FileLock(path)
+    if not lock.try_take():
+        holder = lock.holder
+        lock.close()
+        raise Refused("data_directory_in_use", f"{said or f'{path.parent} is in use by'} {holder}")
+    path.write_bytes(b"%d\n" % os.getpid())
+    return lock

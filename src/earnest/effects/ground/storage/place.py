@@ -1,11 +1,19 @@
-"""Where books may be: in a file of the data directory, or on a server."""
+"""Where books may be: in a file of the data directory, or on a server.
 
+A note in a data directory says that its books were moved elsewhere: to write to the old ones would fork the log.
+"""
+
+import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
+from earnest.effects.ground.durable import put_file
 from earnest.foundation.canonical import digest_bytes
+from earnest.foundation.errors import Refused
+
+MOVED: Final = "moved.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +41,24 @@ Books: TypeAlias = Path | ServerBooks
 def home_of(books: Books) -> Path:
     """The data directory that goes with them."""
     return books.parent if isinstance(books, Path) else books.home
+
+
+def note_moved(source: Books, target: Books) -> None:
+    """Note it; a note of an earlier moving goes, so that books that were moved back are open again."""
+    note = {"from": str(source), "to": str(target), "source": _identity(source)}
+    put_file(home_of(source) / MOVED, json.dumps(note).encode())
+
+
+def check_not_moved(books: Books) -> None:
+    """Raises `Refused("books_moved")` where the data directory says that these are not its books any more."""
+    note: Path = home_of(books) / MOVED
+    try:
+        moved = json.loads(note.read_bytes())
+    except FileNotFoundError:
+        return
+    if moved["source"] == _identity(books):
+        raise Refused("books_moved", f"{books} was moved to {moved['to']}: set `database` to it, or remove {note}")
+
+
+def _identity(books: Books) -> str:
+    return books.name if isinstance(books, Path) else books.digest

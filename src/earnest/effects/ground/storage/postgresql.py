@@ -14,18 +14,26 @@ from typing import Any, Final
 import psycopg
 from psycopg.pq import TransactionStatus
 
+from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.catalog import objects_in, objects_of
 from earnest.effects.ground.storage.dialects import POSTGRESQL, Dialect, numbered
 from earnest.effects.ground.storage.driver import ServerFault, SqlParameters, SqlValue
 from earnest.effects.ground.storage.known_rows import Ahead, KnownRows
-from earnest.effects.ground.storage.postgresql_session import IDLE_MS, TURN_WAIT_MS, PostgresqlSession, connect
+from earnest.effects.ground.storage.news import News
+from earnest.effects.ground.storage.postgresql_session import (
+    CHANNEL,
+    IDLE_MS,
+    TURN,
+    TURN_WAIT_MS,
+    PostgresqlSession,
+    connect,
+)
 from earnest.effects.ground.storage.postgresql_types import told
 from earnest.effects.ground.storage.postgresql_waiting import listed
+from earnest.effects.ground.storage.postgresql_watch import PostgresqlWatch
 from earnest.effects.ground.storage.schema import Schema, compared, is_older, revision_among
 from earnest.foundation.errors import Refused, Unavailable
 
-TURN: Final = 0x6561726E
-"""The key of the advisory lock."""
 READ_IDLE_MS: Final = 600_000  # who reads holds no turn, and may work on what it has read
 FETCHED: Final = 512
 _HOLDER: Final = """
@@ -36,8 +44,6 @@ WHERE locktype = 'advisory' AND granted AND objid = %s AND pg_locks.database = (
 """
 _NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM facts"
 _NAMES: Final = count()
-CHANNEL: Final = "earnest_facts"
-"""On which a commit tells which kinds of facts it holds."""
 NOTICE_CHARACTERS_MAX: Final = 4_000
 _KIND: Final = re.compile(r"[a-z_.]+")
 
@@ -250,7 +256,10 @@ class PostgresqlWriting(_Link):
     def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> None:
         """See `WriteLink.commit`. Who listens is told with the commit, by the server."""
         told = (f"NOTIFY {CHANNEL}, '{notice(newest, kinds)}'",) if kinds else ()
-        if self.session.status_of(*told, "COMMIT") != "COMMIT":
+        cursor = self.session.send(*told, "COMMIT")
+        while cursor.nextset():
+            pass
+        if cursor.statusmessage != "COMMIT":  # a server answers ROLLBACK to a transaction that has failed
             raise ServerFault("the transaction was lost before its end", is_lost=True)
 
     def rollback(self) -> None:
@@ -320,6 +329,44 @@ class PostgresqlWriting(_Link):
             if found:
                 return f"{found[1] or 'another program'} (backend {found[0]})"
         return "another process"
+
+
+class PostgresqlEngine:
+    """The books of one database."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    is_near = False
+
+    def check_exists(self) -> None:
+        """See `BooksEngine.check_exists`: the tables are looked for when a reader is opened."""
+
+    def reader(self) -> PostgresqlReading:
+        """See `BooksEngine.reader`."""
+        return PostgresqlReading(self._address, READ_IDLE_MS)
+
+    def watch(self, clock: Clock, news: News) -> PostgresqlWatch:  # noqa: ARG002 - the server's time counts
+        """See `BooksEngine.watch`."""
+        return PostgresqlWatch(self._address, news)
+
+    def writer(
+        self,
+        schema: Schema,
+        migrating: Callable[[], AbstractContextManager[None]],
+        *,
+        is_durable: bool,
+    ) -> PostgresqlWriting:
+        """See `BooksEngine.writer`."""
+        writing = PostgresqlWriting(self._address)
+        try:
+            writing.prepare(schema, migrating)
+            if not is_durable:
+                writing.session.send("SET synchronous_commit = off")
+        except BaseException:
+            writing.close()
+            raise
+        return writing
 
 
 def _can_be_kept(text: str) -> bool:

@@ -27,6 +27,10 @@ try:
 except ImportError as error:
     raise Unavailable(f"what speaks to PostgreSQL is not installed: install 'earnest[postgresql]' ({error})") from error
 
+TURN: Final = 0x6561726E
+"""The key of the advisory lock."""
+CHANNEL: Final = "earnest_facts"
+"""On which a commit tells which kinds of facts it holds."""
 SERVER_VERSION_MIN: Final = 150_000
 TURN_WAIT_MS: Final = 10_000
 IDLE_MS: Final = 3_000
@@ -110,6 +114,7 @@ class PostgresqlSession:
         self.waiting = WaitingStatements(connection)
         self._plans: dict[str, str] = {}
         self.known = KnownRows()
+        self.close: Final = connection.close
 
     @property
     def in_transaction(self) -> bool:
@@ -196,17 +201,6 @@ class PostgresqlSession:
                 self.connection.execute(f"PREPARE {name}{types} AS {sql}".encode())
             self._plans[types + sql] = name
         return f"EXECUTE {name}({values})" if values else f"EXECUTE {name}"
-
-    def status_of(self, *statements: str) -> str | None:
-        """As `send`; what the server says to the last of them."""
-        cursor = self.send(*statements)
-        while cursor.nextset():
-            pass
-        return cursor.statusmessage
-
-    def close(self) -> None:
-        """See `DriverSession.close`."""
-        self.connection.close()
 
     def settle(self) -> None:
         """Have all that waits sent."""

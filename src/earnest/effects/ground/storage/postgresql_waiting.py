@@ -216,9 +216,7 @@ class LaterCursor:
         """It has no rows."""
         return []
 
-    def fetchall(self) -> list[Any]:
-        """It has no rows."""
-        return []
+    fetchall = fetchmany
 
     def __iter__(self) -> Iterator[Any]:
         return iter(())

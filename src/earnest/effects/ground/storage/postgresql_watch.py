@@ -17,8 +17,7 @@ import psycopg
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.driver import ServerFault
 from earnest.effects.ground.storage.news import News
-from earnest.effects.ground.storage.postgresql import CHANNEL, TURN
-from earnest.effects.ground.storage.postgresql_session import IDLE_MS, connect
+from earnest.effects.ground.storage.postgresql_session import CHANNEL, IDLE_MS, TURN, connect
 from earnest.foundation.errors import Unavailable
 
 LOOK_S: Final = 1.0
@@ -146,13 +145,8 @@ class PostgresqlWatch:
     def _lose(self, error: Exception) -> None:
         """The session is gone, and its offices with it."""
         held, self._held = self._held, frozenset()
-        _LOG.warning(
-            "the session with the database has ended (%s)%s", str(error).strip().partition("\n")[0], _lost(held)
-        )
+        lost = f"; others may take over: {', '.join(sorted(held))}" if held else ""
+        _LOG.warning("the session with the database has ended (%s)%s", str(error).strip().partition("\n")[0], lost)
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-
-def _lost(offices: frozenset[str]) -> str:
-    return f"; others may take over: {', '.join(sorted(offices))}" if offices else ""

@@ -14,8 +14,7 @@ from earnest.effects.ground.storage.driver import (
     ends_transaction,
     meaning_of,
 )
-from earnest.effects.ground.storage.engine import BooksEngine, BooksLink, Cursor, ReadLink
-from earnest.effects.ground.storage.engines import engine_of
+from earnest.effects.ground.storage.engine import BooksEngine, BooksLink, Cursor, ReadLink, engine_of
 from earnest.effects.ground.storage.facts import StoredFact
 from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.schema import BOOKS, Schema
@@ -168,6 +167,8 @@ class ReadPool:
     """Connections that can only read, used by at most four threads at a time. Works beside a running writer."""
 
     def __init__(self, engine: BooksEngine, schema: Schema) -> None:
+        self.is_near: Final = engine.is_near
+        """Whether an event loop may wait for a short read."""
         self._engine = engine
         self._schema = schema
         self._idle: list[ReadLink] = []
@@ -200,16 +201,11 @@ class ReadPool:
         finally:
             self._waiting -= 1
 
-    @property
-    def is_near(self) -> bool:
-        """Whether an event loop may wait for a short read."""
-        return self._engine.is_near
-
     async def ask(self, fn: Callable[[BooksReader], T]) -> T:
         """As `read`, for a short read by index: here and now where the books are a file, which takes less than to ask a
         thread. For a server nobody's event loop waits.
         """
-        return self.read_sync(fn) if self._engine.is_near else await self.read(fn)
+        return self.read_sync(fn) if self.is_near else await self.read(fn)
 
     def read_sync(self, fn: Callable[[BooksReader], T]) -> T:
         """What `fn` returns, run here and now, for whoever has no event loop or holds up nobody in it."""
@@ -258,3 +254,9 @@ class ReadPool:
             reading.close()
         else:
             self._idle.append(reading)
+
+
+def read_once(books: Books, fn: Callable[[BooksReader], T]) -> T:
+    """What `fn` returns, for whoever reads a database once. Raises as `ReadPool.open_reader` and `ReadPool.read`."""
+    with contextlib.closing(ReadPool.open_reader(books)) as pool:
+        return pool.read_sync(fn)

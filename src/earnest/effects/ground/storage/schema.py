@@ -102,13 +102,6 @@ def prepare(
             _upgrade(connection, schema, revision)
 
 
-def check_readable(connection: sqlite3.Connection, schema: Schema) -> None:
-    """Raises `Refused` unless the database has exactly this schema's revision: a reader does not migrate."""
-    revision = revision_of(connection)
-    if revision is None or is_older(revision, schema):
-        raise Refused("database_too_old", "the database must be migrated first: open it once for writing")
-
-
 def revision_of(connection: sqlite3.Connection) -> str | None:
     """The revision that the database is at, or None for an empty one. Raises `Refused("not_our_database")`."""
     try:
@@ -183,12 +176,9 @@ def compared(expected: Mapping[str, str], present: Mapping[str, str]) -> tuple[s
 
 
 def _objects_of(schema: Schema) -> dict[str, str]:
-    connection = sqlite3.connect(":memory:")
-    try:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(schema.script())
         return _objects_in(connection)
-    finally:
-        connection.close()
 
 
 def _objects_in(connection: sqlite3.Connection) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import Final
 from earnest.effects.ground.storage.driver import connect_reader, meaning_of
 from earnest.effects.ground.storage.filling import Filling
 from earnest.effects.ground.storage.place import Books
-from earnest.effects.ground.storage.reader import BooksReader, ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, read_once
 from earnest.effects.ground.storage.schema import BOOKS, revision_of
 from earnest.effects.ground.storage.sqlite import SqliteEngine
 from earnest.foundation.errors import Broken, Refused
@@ -28,8 +28,7 @@ def copy_books(books: Books, target: Path, moved: Callable[[int], None]) -> tupl
     `moved` is told after each some pages how many bytes they were. Raises `Refused("no_database")`, `Broken`.
     """
     if not isinstance(books, Path):
-        with contextlib.closing(ReadPool.open_reader(books)) as server:
-            return server.read_sync(lambda reader: _copy_rows(reader, target, moved))
+        return read_once(books, lambda reader: _copy_rows(reader, target, moved))
     if not books.is_file():
         raise Refused("no_database", f"there is no database at {books}")
     target.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from earnest.effects.ground.storage.dialects import SQLITE, Dialect
 from earnest.effects.ground.storage.driver import SqlParameters, connect_reader, connect_writer, meaning_of
 from earnest.effects.ground.storage.known_rows import Ahead
 from earnest.effects.ground.storage.news import News
-from earnest.effects.ground.storage.schema import VERSION_TABLE, Schema, check_readable, faults, prepare
+from earnest.effects.ground.storage.schema import VERSION_TABLE, Schema, faults, is_older, prepare, revision_of
 from earnest.foundation.errors import Refused
 
 _ALLOWED: Final = frozenset(
@@ -65,14 +65,13 @@ class SqliteReading(_Link):
         super().__init__(session)
         self.begin: Callable[[], object] = partial(session.execute, "BEGIN")
         self.end = session.rollback
+        self.close = session.close
 
     def check(self, schema: Schema) -> None:
         """See `ReadLink.check`."""
-        check_readable(self.session, schema)
-
-    def close(self) -> None:
-        """See `BooksLink.close`."""
-        self.session.close()
+        revision = revision_of(self.session)
+        if revision is None or is_older(revision, schema):
+            raise Refused("database_too_old", "the database must be migrated first: open it once for writing")
 
 
 class SqliteWriting(_Link):

@@ -7,7 +7,7 @@ import fcntl
 import struct
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 HEAD: Final = struct.Struct(">8I")
 FRAME: Final = struct.Struct(">6I")
@@ -16,13 +16,6 @@ MAGIC: Final = 0x377F0682
 INDEX: Final = struct.Struct("=IIIBBHII2I2I2I")
 """The header of the index (`-shm`), of which there are two copies."""
 _MASK: Final = 0xFFFFFFFF
-
-
-class WalChecksum(NamedTuple):
-    """A running checksum."""
-
-    first: int
-    second: int
 
 
 def wal_faults(books: Path) -> tuple[str, ...]:
@@ -46,9 +39,9 @@ def _faults(wal: Path, index: Path) -> tuple[str, ...]:
         return (f"{wal} is gone or cut: {expected} frames of it were written",) if expected else ()
     magic, _, page_bytes, _, salt_1, salt_2, *sums = HEAD.unpack_from(data)
     order = ">" if magic & 1 else "<"
-    if magic & ~1 != MAGIC or _sums(data[: HEAD.size - 8], order, WalChecksum(0, 0)) != tuple(sums):
+    if magic & ~1 != MAGIC or _sums(data[: HEAD.size - 8], order, (0, 0)) != tuple(sums):
         return (f"{wal}: its header is damaged: nothing of it is read",)
-    last, running = 0, WalChecksum(*sums)
+    last, running = 0, (sums[0], sums[1])
     places = range(HEAD.size, len(data) - FRAME.size - page_bytes + 1, FRAME.size + page_bytes)
     for frame, at in enumerate(places, start=1):
         *words, is_salt_1, is_salt_2, one, other = FRAME.unpack_from(data, at)
@@ -69,16 +62,17 @@ def _index_of(data: bytes) -> tuple[int, tuple[int, int]]:
     if len(data) < 2 * INDEX.size or data[: INDEX.size] != data[INDEX.size : 2 * INDEX.size]:
         return 0, (0, 0)
     fields = INDEX.unpack_from(data)
-    if _sums(data[: INDEX.size - 8], "=", WalChecksum(0, 0)) != fields[-2:]:
+    if _sums(data[: INDEX.size - 8], "=", (0, 0)) != fields[-2:]:
         return 0, (0, 0)
     # The salts stand there as they stand in the log, byte for byte.
     return fields[6], struct.unpack_from(">2I", data, 32)
 
 
-def _sums(data: bytes, order: str, start: WalChecksum) -> WalChecksum:
+def _sums(data: bytes, order: str, start: tuple[int, int]) -> tuple[int, int]:
+    """The running checksum after `data`."""
     first, second = start
     words: Sequence[int] = struct.unpack(f"{order}{len(data) // 4}I", data)
     for at in range(0, len(words), 2):
         first = (first + words[at] + second) & _MASK
         second = (second + words[at + 1] + first) & _MASK
-    return WalChecksum(first, second)
+    return first, second

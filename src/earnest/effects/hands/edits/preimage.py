@@ -58,7 +58,8 @@ class Preimage:
 
 def taken(path: Path, store: Path, tag: str, hidden: Sequence[Path]) -> Preimage:
     """Look at everything there and keep each file's content in `store`, by its digest. Raises `TooMuch`, `OSError`."""
-    original, left = Original(path, tag), BYTES_MAX - _size_bytes(store)
+    kept_bytes = sum(one.stat().st_size for one in store.iterdir()) if store.is_dir() else 0
+    original, left = Original(path, tag), BYTES_MAX - kept_bytes
     entries: dict[str, PathEntry] = {}
     marks: dict[str, FileMarks] = {}
     for at in paths_below(path, hidden):
@@ -89,7 +90,3 @@ def paths_below(path: Path, hidden: Sequence[Path]) -> Iterator[str]:
         for name in (*folders, *files):
             if here / name not in hidden:
                 yield str((here / name).relative_to(path))
-
-
-def _size_bytes(store: Path) -> int:
-    return sum(one.stat().st_size for one in store.iterdir()) if store.is_dir() else 0

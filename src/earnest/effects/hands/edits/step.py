@@ -65,8 +65,8 @@ class EditStep:
         """The form kept in facts."""
         return {
             "path": self.path,
-            "before": entry_to_json(self.before),
-            "after": entry_to_json(self.after),
+            "before": self.before.to_json() if self.before else None,
+            "after": self.after.to_json() if self.after else None,
             "mode": self.marks.to_json() if self.marks else None,
         }
 
@@ -123,11 +123,6 @@ def with_content(step: EditStep, digest: str, size_bytes: int) -> EditStep:
     return replace(step, after=replace(step.after, digest=digest, size_bytes=size_bytes))
 
 
-def entry_to_json(entry: PathEntry | None) -> JsonValue:
-    """The form kept in facts."""
-    return None if entry is None else entry.to_json()
-
-
 def entry_of(value: JsonValue) -> PathEntry | None:
-    """The inverse of `entry_to_json`. Raises `Broken` for anything else."""
+    """An entry from its JSON form, None from None. Raises `Broken` for anything else."""
     return None if value is None else PathEntry.from_json(value, "a recorded step of an edit cannot be read")

@@ -44,6 +44,7 @@ class McpTools:
     def __init__(self, server: McpServer) -> None:
         self._server = server
         self._tools: tuple[McpTool, ...] | None = None
+        self.close: Final = server.close
 
     async def tools(self) -> tuple["McpTool", ...]:
         """See `ToolSource`. Listed once; what has no usable name of its own, or too large a schema, is left out."""
@@ -58,10 +59,6 @@ class McpTools:
                 if name and times[name.lower()] == 1 and _is_bounded(tool)
             )
         return self._tools
-
-    async def close(self) -> None:
-        """See `ToolSource`."""
-        await self._server.close()
 
 
 class McpTool(Tool):

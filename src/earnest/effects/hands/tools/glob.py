@@ -13,13 +13,13 @@ from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.arguments import normal_path, path_faults, text, text_faults, texts_schema
 from earnest.effects.hands.tools.failures import of_os_error
 from earnest.effects.hands.tools.record import RawResult, ToolCall
+from earnest.effects.hands.workspace.tree import FOLDER_FLAGS
 from earnest.foundation.canonical import JsonObject
 
 PATTERN_BYTES_MAX: Final = 512
 RESULTS_MAX: Final = 10_000
 VISITED_MAX: Final = 200_000
 DEPTH_MAX: Final = 64
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Glob(Tool):
@@ -155,7 +155,7 @@ class _Search:
         if not states:
             return
         try:
-            inner = os.open(name, _FOLDER, dir_fd=folder)
+            inner = os.open(name, FOLDER_FLAGS, dir_fd=folder)
         except OSError:  # a folder that this user may not read holds nothing that a tool could use
             return
         try:

@@ -64,11 +64,10 @@ class CallParts:
     processes: Sequence[Process]
     changed: Collection[str] = ()
 
-    def stretches(self, stream: int = 0) -> tuple[Stretch, ...]:
-        """Every stretch of stdout (0) or stderr (1), in order, without gaps."""
-        spans = [_span(each, stream) for each in self.processes]
-        edges = sorted({edge for span in spans for edge in span} | {0})
-        return tuple(self._stretch(stream, start, end) for start, end in pairwise(edges))
+    def stretches(self) -> tuple[Stretch, ...]:
+        """Every stretch of stdout, in order, without gaps."""
+        edges = sorted({edge for each in self.processes for edge in each.out} | {0})
+        return tuple(self._stretch(start, end) for start, end in pairwise(edges))
 
     @property
     def fault(self) -> str:
@@ -96,11 +95,11 @@ class CallParts:
         suspects = wrote or [at for at in self._units if self._name(at) not in WRITES_NOTHING]
         return self._first(suspects)
 
-    def _stretch(self, stream: int, start: int, end: int) -> Stretch:
-        lived = [at for at in self._units if self._lived(at, stream, start, end)]
+    def _stretch(self, start: int, end: int) -> Stretch:
+        lived = [at for at in self._units if self._lived(at, start, end)]
         parts = {self._part.get(at, at) for at in lived}
         members = [at for at in self._units if self._part.get(at, at) in parts]
-        earlier = [at for at in self._units if _span(self.processes[at], stream)[0] <= start and at not in members]
+        earlier = [at for at in self._units if self.processes[at].out[0] <= start and at not in members]
         if members:
             typed = _TYPED if all(self._name(at) in TYPES for at in members) else ""
             note = self._first([at for at in earlier if at < members[0]]) if self._reads(members) else ""
@@ -109,9 +108,9 @@ class CallParts:
         against = self._first(read) if read else _TYPED
         return Stretch(start=start, end=end, against=against, note=self._first(earlier))
 
-    def _lived(self, at: int, stream: int, start: int, end: int) -> bool:
-        began, ended = _span(self.processes[at], stream)
-        return began <= start and end <= ended and self.processes[at].holds[stream]
+    def _lived(self, at: int, start: int, end: int) -> bool:
+        began, ended = self.processes[at].out
+        return began <= start and end <= ended and self.processes[at].holds[0]
 
     def _first(self, units: Collection[int]) -> str:
         return next((fault for at in units if (fault := self._faults[at])), "")
@@ -243,10 +242,6 @@ class CallParts:
     def _is_cut_short(self, at: int) -> bool:
         """True if whoever read from its pipe had enough and succeeded; the shell itself may."""
         return all(self.processes[reader].exit_code == 0 for reader in self._readers(self.processes[at].files[1]))
-
-
-def _span(process: Process, stream: int) -> tuple[int, int]:
-    return process.out if stream == 0 else process.err
 
 
 def recorded(processes: Sequence[Process], stdout: bytes, stderr: bytes) -> tuple[Process, ...]:

@@ -18,7 +18,7 @@ from earnest.effects.hands.sandbox.api import Execution, Mount, Profile
 from earnest.effects.hands.scratch import scratch
 from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.failures import ToolFailure, environmental, logical, of_report
-from earnest.effects.hands.tools.record import RawResult, ToolCall
+from earnest.effects.hands.tools.record import RawResult, ToolCall, raw_of
 from earnest.effects.hands.tools.shell import command_limits
 from earnest.effects.hands.tools.task_folder import PROGRAM, PROMPT, TASK_DIR
 from earnest.foundation.canonical import JsonObject
@@ -116,13 +116,7 @@ async def _sandboxed(call: ToolCall, place: ToolPlace, folder: Path) -> RawResul
             hear=place.hear,
         )
     )
-    return RawResult(
-        stdout=report.stdout,
-        stderr=report.stderr,
-        exit_code=report.exit_code,
-        failure=of_report(report, ()),
-        sandbox=report.sandbox,
-    )
+    return raw_of(report, of_report(report, ()))
 
 
 def _in(folder: Path, call: ToolCall) -> list[str]:

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from earnest.effects.hands.sandbox.api import Process
+from earnest.effects.hands.sandbox.api import ExecutionReport, Process
 from earnest.effects.hands.tools.failures import ToolFailure
 from earnest.effects.hands.tools.parts import CallParts
 from earnest.effects.hands.workspace.changes import Change
-from earnest.foundation.canonical import JsonObject, JsonValue, digest_bytes, digest_of
+from earnest.foundation.canonical import JsonObject, JsonValue, digest_of
 from earnest.foundation.errors import Broken
 from earnest.foundation.shapes import from_json, to_json
 from earnest.foundation.text import EXCERPT_CHARACTERS_MAX, head_tail
@@ -65,6 +65,17 @@ class RawResult:
     def complete(self) -> bool:
         """True if the call came to its own end, well or badly, so that what it wrote counts."""
         return self.failure is None or self.exit_code is not None
+
+
+def raw_of(report: ExecutionReport, failure: ToolFailure | None) -> RawResult:
+    """What a sandbox has reported of a command."""
+    return RawResult(
+        stdout=report.stdout,
+        stderr=report.stderr,
+        exit_code=report.exit_code,
+        failure=failure,
+        sandbox=report.sandbox,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,8 +179,3 @@ def excerpt(stdout: bytes, stderr: bytes) -> str:
     err_characters = min(len(err), max(STDERR_CHARACTERS_MIN, EXCERPT_CHARACTERS_MAX - len(out)))
     out_text = head_tail(out, EXCERPT_CHARACTERS_MAX - err_characters)
     return f"[stdout]\n{out_text}\n[stderr]\n{head_tail(err, err_characters)}"
-
-
-def output_digest(raw: RawResult) -> str:
-    """The digest of everything that was put out."""
-    return digest_bytes(raw.stdout + raw.stderr)

@@ -11,7 +11,7 @@ from earnest.effects.hands.sandbox.api import Execution, Profile
 from earnest.effects.hands.tools.api import Leave, Tool, ToolPlace
 from earnest.effects.hands.tools.arguments import PATH_BYTES_MAX, text, text_faults, texts_schema, with_home
 from earnest.effects.hands.tools.failures import of_report
-from earnest.effects.hands.tools.record import RawResult, ToolCall
+from earnest.effects.hands.tools.record import RawResult, ToolCall, raw_of
 from earnest.foundation.canonical import JsonObject, canonical_text
 
 NAME_BYTES_MAX: Final = 256
@@ -70,13 +70,8 @@ class SearchFiles(Tool):
                 limits=replace(place.limits, wall_ms=wall_ms, cpu_ms=wall_ms),
             )
         )
-        return RawResult(
-            stdout=report.stdout,
-            stderr=report.stderr,
-            exit_code=report.exit_code if report.broken_limit is None else None,
-            failure=of_report(report, ()),
-            sandbox=report.sandbox,
-        )
+        raw = raw_of(report, of_report(report, ()))
+        return raw if report.broken_limit is None else replace(raw, exit_code=None)
 
     def _folder(self, args: JsonObject) -> str:
         """Absolute, in its shortest spelling; `~` is the home, and so is what a relative path begins at."""

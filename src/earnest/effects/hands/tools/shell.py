@@ -11,7 +11,7 @@ from earnest.effects.hands.tools.arguments import text, text_faults, texts_schem
 from earnest.effects.hands.tools.failures import of_report
 from earnest.effects.hands.tools.parts import CallParts, recorded
 from earnest.effects.hands.tools.programs import shell_programs
-from earnest.effects.hands.tools.record import RawResult, ToolCall
+from earnest.effects.hands.tools.record import RawResult, ToolCall, raw_of
 from earnest.foundation.canonical import JsonObject
 
 COMMAND_BYTES_MAX: Final = 64 * 1024
@@ -68,15 +68,8 @@ class Shell(Tool):
         failure = of_report(report, shell_programs(command))
         if failure and report.exit_code == CUT_SHORT and processes and not CallParts(processes).fault:
             failure = None  # `seq 100000 | head -1`: who read had enough
-        ended = failure is None or report.broken_limit is None
-        return RawResult(
-            stdout=report.stdout,
-            stderr=report.stderr,
-            exit_code=report.exit_code if ended else None,
-            failure=failure,
-            sandbox=report.sandbox,
-            processes=processes,
-        )
+        raw = replace(raw_of(report, failure), processes=processes)
+        return raw if failure is None or report.broken_limit is None else replace(raw, exit_code=None)
 
 
 def _environment(home: Path | None) -> dict[str, str]:

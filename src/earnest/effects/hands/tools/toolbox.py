@@ -13,7 +13,7 @@ from earnest.effects.hands.tools.arguments import absolute_path_fault
 from earnest.effects.hands.tools.failures import PASSING_ERRNOS, environmental, logical, ours
 from earnest.effects.hands.tools.files import Delete, EditFile, MoveFile, ReadFile, WriteFile
 from earnest.effects.hands.tools.glob import Glob
-from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord, excerpt, output_digest
+from earnest.effects.hands.tools.record import RawResult, ToolCall, ToolRecord, excerpt
 from earnest.effects.hands.tools.shell import Shell
 from earnest.effects.hands.workspace.changes import Change
 from earnest.foundation.canonical import JsonObject, canonical_bytes, digest_bytes
@@ -178,7 +178,7 @@ class Toolbox(Collection[str]):
             exit_code=raw.exit_code,
             failure=raw.failure,
             output_excerpt=excerpt(raw.stdout, raw.stderr),
-            output_digest=output_digest(raw),
+            output_digest=digest_bytes(raw.stdout + raw.stderr),
             output_bytes=len(raw.stdout) + len(raw.stderr),
             duration_ms=duration_ms,
             started_at_ms=started_at_ms,

@@ -4,7 +4,6 @@ Content is stored once, under its digest. When there is too much of it, the cont
 goes; the listings themselves stay, and say what was there.
 """
 
-import contextlib
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -83,8 +82,7 @@ class KeptFiles:
                 file.write(data)
             Path(half).replace(self._place(entry.digest))
         except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                Path(half).unlink()
+            Path(half).unlink(missing_ok=True)
             raise
 
 
@@ -97,10 +95,6 @@ def entries_from_json(value: JsonValue) -> tuple[SnapshotEntry, ...]:
 
 def _entry(row: JsonValue) -> SnapshotEntry:
     match row:
-        case [str(path), int(size_bytes), str(digest), bool(executable)] if not _leads_outside(path):
+        case [str(path), int(size_bytes), str(digest), bool(executable)] if not {"", ".", ".."} & set(path.split("/")):
             return SnapshotEntry(path=path, size_bytes=size_bytes, digest=digest, mode_executable=executable)
     raise Broken("not a listing")
-
-
-def _leads_outside(path: str) -> bool:
-    return path.startswith("/") or any(part in {"", ".", ".."} for part in path.split("/"))

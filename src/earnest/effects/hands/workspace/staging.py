@@ -70,6 +70,7 @@ class Workspace:
         self._lays = lays
         self.copies_because: str | None = None  # of a large workspace: empty if they are layers
         self._views = Views()
+        self.close: Final = self._views.close
         self._mounts = Mounts()
         self._holders = count()
         self._waiting: list[tuple[str, tuple[Change, ...]]] = []
@@ -193,10 +194,6 @@ class Workspace:
         finally:
             await self._mounts.leave(name)
             await self._merge()
-
-    def close(self) -> None:
-        """End what shows layers to this process."""
-        self._views.close()
 
     async def sweep(self, spared: Iterable[str] = ()) -> None:
         """Drop every stage but these, whoever made it, and what could not be removed before. Nothing may be at work."""

@@ -108,11 +108,6 @@ class S3Shelf:
             pass
         return True
 
-    def check(self) -> None:
-        """Raises `Unavailable` where the bucket cannot be reached."""
-        with self._told():
-            self._client.list_objects_v2(Bucket=self._place.bucket, Prefix=self._place.prefix, MaxKeys=1)
-
     def _key(self, sha256: str) -> str:
         return self._place.prefix + "/".join(halves(sha256))
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from earnest.effects.outside.llm.api import Function, Message, Native
+from earnest.effects.outside.llm.api import Message, Native
 from earnest.foundation.canonical import JsonObject, JsonValue
 
 
@@ -64,7 +64,13 @@ def request_of(
     if answer_tokens is not None:
         request["max_tokens" if form.old_bound else "max_completion_tokens"] = answer_tokens
     if native is not None and form.calls:
-        request["tools"] = [_function(one) for one in native.functions]
+        request["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": one.name, "description": one.purpose, "parameters": one.parameters},
+            }
+            for one in native.functions
+        ]
         return request | {"messages": [_message(message) for message in native.messages]}
     told = list(messages)
     if schema is not None and form.structure is Structure.SCHEMA:
@@ -90,11 +96,6 @@ def _message(message: Message) -> JsonObject:
             for call in message.calls
         ]
     return told
-
-
-def _function(one: Function) -> JsonObject:
-    told: JsonObject = {"name": one.name, "description": one.purpose, "parameters": one.parameters}
-    return {"type": "function", "function": told}
 
 
 def is_closed(schema: JsonValue) -> bool:

@@ -44,10 +44,7 @@ class OpenAiClient:
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT_MAX, keepalive_expiry=KEPT_S),
             mounts=dict.fromkeys(LOOPBACK),  # what runs here is not behind a proxy
         )
-
-    async def close(self) -> None:
-        """Hang up."""
-        await self._http.aclose()
+        self.close: Final = self._http.aclose
 
     async def ask(
         self, request: Mapping[str, object], call_id: str, limits: CompletionLimits, hear: Hear | None = None

@@ -61,22 +61,15 @@ def web_address(text: str) -> WebAddress:
 
 
 def _ascii_host(host: str) -> str:
-    if ":" in host:  # IPv6, without its brackets
-        return f"[{_canonical(host)}]"
     try:
-        name = host.encode("idna").decode("ascii").lower().rstrip(".") if host else ""
-    except UnicodeError:
+        if ":" in host:  # IPv6, without its brackets
+            return f"[{ipaddress.IPv6Address(host)}]"
+        name = host.encode("idna").decode("ascii").lower().rstrip(".")
+    except ValueError:
         name = ""
     if not name:
         raise Refused("url_refused", "the URL names no host")
     return name
-
-
-def _canonical(host: str) -> str:
-    try:
-        return str(ipaddress.IPv6Address(host))
-    except ValueError:
-        raise Refused("url_refused", "the URL names no host") from None
 
 
 def _target(parts: SplitResult) -> str:

@@ -1,7 +1,6 @@
 """Web search: one protocol, three engines; results come in the engine's order."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -30,7 +29,7 @@ class Searcher:
 
     async def search(self, web: Web, query: str, limits: FetchLimits) -> list[SearchResult]:
         """At most `RESULTS_MAX` results. Raises `Unavailable` for everything but an answer that can be read."""
-        url, request = _ASKED[self.engine](self, query)
+        url, request = self._asked(query)
         page = await web.fetch(url, limits=limits, request=request)
         if page.status != 200:
             raise Unavailable(f"{self.engine} answered {page.status}")
@@ -38,29 +37,20 @@ class Searcher:
             return await results_of(page)
         return _of_json(self.engine, page)
 
-
-def _duckduckgo(_searcher: Searcher, query: str) -> tuple[str, FetchRequest]:
-    return "https://html.duckduckgo.com/html/", FetchRequest(content=urlencode({"q": query}).encode())
-
-
-def _google(searcher: Searcher, query: str) -> tuple[str, FetchRequest]:
-    asked = urlencode({"cx": searcher.cx, "num": RESULTS_MAX, "q": query})
-    return f"https://www.googleapis.com/customsearch/v1?{asked}", FetchRequest(
-        headers={"X-Goog-Api-Key": searcher.api_key}
-    )
-
-
-def _serper(searcher: Searcher, query: str) -> tuple[str, FetchRequest]:
-    content = json.dumps({"q": query}).encode()
-    headers = {"X-API-KEY": searcher.api_key, "Content-Type": "application/json"}
-    return "https://google.serper.dev/search", FetchRequest(content=content, headers=headers)
+    def _asked(self, query: str) -> tuple[str, FetchRequest]:
+        match self.engine:
+            case SearchEngine.DUCKDUCKGO:
+                return "https://html.duckduckgo.com/html/", FetchRequest(content=urlencode({"q": query}).encode())
+            case SearchEngine.GOOGLE:
+                asked = urlencode({"cx": self.cx, "num": RESULTS_MAX, "q": query})
+                request = FetchRequest(headers={"X-Goog-Api-Key": self.api_key})
+                return f"https://www.googleapis.com/customsearch/v1?{asked}", request
+            case SearchEngine.SERPER:
+                headers = {"X-API-KEY": self.api_key, "Content-Type": "application/json"}
+                content = json.dumps({"q": query}).encode()
+                return "https://google.serper.dev/search", FetchRequest(content=content, headers=headers)
 
 
-_ASKED: Final[dict[SearchEngine, Callable[[Searcher, str], tuple[str, FetchRequest]]]] = {
-    SearchEngine.DUCKDUCKGO: _duckduckgo,
-    SearchEngine.GOOGLE: _google,
-    SearchEngine.SERPER: _serper,
-}
 _LISTS: Final = {SearchEngine.GOOGLE: "items", SearchEngine.SERPER: "organic"}
 
 

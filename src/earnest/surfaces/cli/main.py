@@ -10,15 +10,6 @@ from earnest.surfaces.cli.printing import prepare
 SWITCHES: Final = frozenset({"--json", "--keep", "--no-keep"})
 
 
-def __getattr__(name: str) -> Any:
-    """`app` is the whole program, made when it is asked for."""
-    if name != "app":
-        raise AttributeError(name)
-    from earnest.surfaces.cli.commands import app_of  # noqa: PLC0415
-
-    return app_of()
-
-
 def main() -> None:
     """The console script. Whatever goes wrong ends with a message and an exit code, never with a traceback."""
     prepare()
@@ -42,6 +33,6 @@ def _called(words: Sequence[str]) -> Any:
         kept = [word == "--keep" for word in rest if word in {"--keep", "--no-keep"}]
         spec, *submissions = map(Path, paths)
         return judge(spec, submissions, as_json="--json" in rest, keep=kept[-1] if kept else None)
-    from earnest.surfaces.cli.commands import app_of  # noqa: PLC0415
+    from earnest.surfaces.cli.commands import program  # noqa: PLC0415
 
-    return app_of(*words[:1])(standalone_mode=False)
+    return program(standalone_mode=False)

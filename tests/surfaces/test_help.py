@@ -103,3 +103,26 @@ def test_a_word_is_completed(shell: str, variables: dict[str, str]) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "post" in done.stdout
     assert "list" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("shell", "files"),
+    [
+        ("bash", {".bashrc", ".earnest-complete.bash"}),
+        ("zsh", {".zshrc", ".earnest-complete.zsh"}),
+        ("fish", {"earnest.fish"}),
+    ],
+)
+def test_completion_is_installed_once_for_the_shell_of_the_user(shell: str, files: set[str], tmp_path: Path) -> None:
+    variables = {"HOME": str(tmp_path), "SHELL": f"/bin/{shell}"}
+    assert "installed in" in earnest("--install-completion", **variables)
+    kept = {path.name: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    assert kept.keys() == files
+    assert earnest("--show-completion", **variables).strip() in "".join(kept.values())
+    earnest("--install-completion", **variables)
+    assert {path.name: path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == kept
+
+
+def test_a_shell_that_completes_nothing_is_told() -> None:
+    with pytest.raises(AssertionError, match="bash, zsh and fish"):
+        earnest("--install-completion", SHELL="/bin/dash")

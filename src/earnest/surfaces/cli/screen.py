@@ -36,7 +36,7 @@ class Screen:
 
     def styled(self, text: str, style: str) -> str:
         """In a colour and manners, such as `bold magenta`, where there are any."""
-        if not (style and self._is_coloured):
+        if not (text and style and self._is_coloured):
             return text
         words = set(style.split())
         return click.style(text, fg=next(iter(words - MANNERS), None), **dict.fromkeys(words & MANNERS, True))

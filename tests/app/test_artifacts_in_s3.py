@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import s3
 from earnest.app import places
@@ -15,7 +15,7 @@ from earnest.app.settings import read_settings
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.outside.artifacts.s3 import S3Shelf
 from earnest.foundation.errors import Faulty, Refused
-from earnest.surfaces.cli.main import app
+from earnest.surfaces.cli.commands import program
 
 from .homes import OWNER, listing, open_account
 
@@ -86,31 +86,31 @@ def test_commands_take_artifacts_along_from_where_they_lie(
     for name, text in environment.items():
         monkeypatch.setenv(name, text)
     monkeypatch.setenv("EARNEST_ARTIFACTS", "")
-    there = cli.invoke(app, ["migrate", "--artifacts-to", environment["EARNEST_ARTIFACTS"], "--json"])
+    there = cli.invoke(program, ["migrate", "--artifacts-to", environment["EARNEST_ARTIFACTS"], "--json"])
     assert json.loads(there.stdout)["copied"] == len(whole)
     before = listing(places.artifacts(home))
     emptied(home)
     monkeypatch.setenv("EARNEST_ARTIFACTS", environment["EARNEST_ARTIFACTS"])
-    first = cli.invoke(app, ["backup", backup, "--share", "100", "--json"])
+    first = cli.invoke(program, ["backup", backup, "--share", "100", "--json"])
     assert (first.exit_code, json.loads(first.stdout)["missing"]) == (0, [])
     monkeypatch.setattr(S3Shelf, "open", lambda *_: pytest.fail("what the newest backup holds is not fetched again"))
-    assert cli.invoke(app, ["backup", backup, "--share", "100"]).exit_code == 0
+    assert cli.invoke(program, ["backup", backup, "--share", "100"]).exit_code == 0
     monkeypatch.undo()
     for name, text in environment.items():
         monkeypatch.setenv(name, text)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    again = cli.invoke(app, ["restore", backup, "--home", str(tmp_path / "again")])
+    again = cli.invoke(program, ["restore", backup, "--home", str(tmp_path / "again")])
     assert again.exit_code == 0, again.output
     assert "--artifacts-to" in again.stderr
     restored = listing(places.artifacts(tmp_path / "again"))
     assert {path for path, what in restored.items() if what != "folder"} == {
         path for path, what in before.items() if what != "folder" and not path.startswith("arriving")
     }
-    doctor = json.loads(cli.invoke(app, ["doctor", "--deep", "--json"]).stdout)
+    doctor = json.loads(cli.invoke(program, ["doctor", "--deep", "--json"]).stdout)
     assert doctor["artifacts"]["well"] is True
-    exported = cli.invoke(app, ["export", OWNER, str(tmp_path / "export"), "--json"])
+    exported = cli.invoke(program, ["export", OWNER, str(tmp_path / "export"), "--json"])
     assert (exported.exit_code, json.loads(exported.stdout)["artifacts"] > 0) == (0, True)
 
 

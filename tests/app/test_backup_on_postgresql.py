@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import postgresql
 from earnest.app import places
@@ -27,7 +27,7 @@ from earnest.foundation.facts import Fact
 from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.identity.service import ACCOUNTS
 from earnest.runtime.recompute import recompute
-from earnest.surfaces.cli.main import app
+from earnest.surfaces.cli.commands import program
 
 CLOCK = VirtualClock()
 
@@ -170,16 +170,16 @@ def test_commands_take_and_bring_back_what_is_on_a_server(
     monkeypatch.setenv("EARNEST_HOME", str(server.home))
     monkeypatch.setenv("EARNEST_DATABASE", server.address)
     cli, backup, keys = CliRunner(), str(tmp_path / "backup"), str(tmp_path / "keys")
-    assert cli.invoke(app, ["backup", backup, "--keys", keys, "--json"]).exit_code == 0
+    assert cli.invoke(program, ["backup", backup, "--keys", keys, "--json"]).exit_code == 0
     again = ["restore", backup, "--keys", keys, "--home", str(tmp_path / "again"), "--to", other_server.address]
-    done = cli.invoke(app, [*again, "--json"])
+    done = cli.invoke(program, [*again, "--json"])
     assert done.exit_code == 0, done.output
     assert "the settings name" in done.stderr
     told = json.loads(done.stdout)
     assert told["facts"] == len(facts_of(other_server))
     checks = (["journal", "verify", "--json"], ["recompute"], ["gc", "--json"], ["doctor", "--deep", "--json"])
     for command in (*checks, ["export", "stranger1", str(tmp_path / "export")], ["migrate", "--json"]):
-        done = cli.invoke(app, command)
+        done = cli.invoke(program, command)
         assert done.exit_code == 0 or command[0] == "doctor", (command, done.output)
         if command[0] == "doctor":  # the sandbox is none of this
             found = json.loads(done.stdout)

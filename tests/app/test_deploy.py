@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
-from typer.main import get_command
 
 from earnest.app.settings import read_settings
-from earnest.surfaces.cli.main import app
+from earnest.surfaces.cli.commands import program
 
 from .settings_reference import HEAD, PAGE, UNSET, reference
 
@@ -73,11 +73,11 @@ def test_there_are_files_for_compose_kubernetes_and_systemd() -> None:
 
 
 def test_every_command_and_option_is_one_of_ours() -> None:
-    known: Any = get_command(app)
+    known = click.Context(program)
     found = list(commands())
     assert len(found) > 8
     for place, (name, *words) in found:
-        command = known.commands.get(name)
+        command = program.get_command(known, name)
         assert command is not None, (place, name)
         options = {option for one in command.params for option in one.opts}
         unknown = {word.partition("=")[0] for word in words if word.startswith("--")} - options

@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-import typer
+import click
 
 from app.bounds import bounds_of
 from earnest.app.judging_settings import PlainSettings
@@ -21,7 +21,8 @@ from earnest.app.settings import CONSTANTS, Settings
 from earnest.engine.gradient.constants import BOUNDS as SOLVER_LIMITS
 from earnest.engine.gradient.constants import Constants, SolverSignal
 from earnest.market.terms import CURRENCIES, CurrencyTerms, Terms
-from earnest.surfaces.cli.commands import app_of
+from earnest.surfaces.cli.commands import program
+from earnest.surfaces.cli.helping import commands_in
 
 from .source import DOCS
 
@@ -41,7 +42,7 @@ USUAL: Final = {
     ("--file", "The file; HEARTBEAT.md of this folder."),
     ("[FILE]", "The file; HEARTBEAT.md of this folder."),
     ("JOB", "The id of a job."),
-    ("RUN", "A run's id, or its beginning. Default: the newest run."),
+    ("[RUN]", "A run's id, or its beginning. Default: the newest run."),
     ("RUN", "A run's id, or its beginning."),
 }
 """Options and arguments that the head of the page explains, once for all commands."""
@@ -50,36 +51,35 @@ PART: Final = re.compile(rf"^<!-- made: ([a-z-]+) -->\n.*?^{END}$", re.MULTILINE
 
 def commands() -> str:
     """Every command: what it does, arguments, options. `earnest help` adds exit codes, notes and examples."""
-    root: Any = typer.main.get_command(app_of())
-    return "\n".join(_commands(root.make_context("earnest", [], resilient_parsing=True)))
+    return "\n".join(_commands(program.make_context("earnest", [], resilient_parsing=True)))
 
 
-def _commands(context: Any) -> Iterator[str]:
-    children = getattr(context.command, "commands", {})
-    name = context.command_path
-    if not children or (context.command.invoke_without_command and name != "earnest"):
-        yield from _section(context, name)
-    for child, command in sorted(children.items()):
-        yield from _commands(command.make_context(child, [], parent=context, resilient_parsing=True))
+def _commands(context: click.Context) -> Iterator[str]:
+    group = context.command if isinstance(context.command, click.Group) else None
+    if group is None or (group.invoke_without_command and group is not program):
+        yield from _section(context)
+    for _, inner in sorted(commands_in(context)):
+        yield from _commands(inner)
 
 
-def _section(context: Any, name: str) -> Iterator[str]:
-    yield from (f"## `{name}`", "")
+def _section(context: click.Context) -> Iterator[str]:
+    yield from (f"## `{context.command_path}`", "")
     yield from (inspect.cleandoc(context.command.help or "").partition("\n\n")[0], "")
-    rows = [record for one in context.command.get_params(context) if (record := one.get_help_record(context))]
-    shared = [what for what, about in rows if (what.partition(" ")[0], about) in USUAL]
     own: dict[str, list[str]] = {}
-    for what, about in rows:
-        if what not in shared and "--help" not in what:
-            own.setdefault(about.replace("  ", " ").removesuffix(" [required]"), []).append(_plain(what))
+    for one in context.command.params:
+        what, about = _told(context, one)
+        if (what.partition(" ")[0], about) not in USUAL:
+            own.setdefault(about.replace("  ", " ").removesuffix(" [required]"), []).append(what)
     yield from (f"* {', '.join(f'`{one}`' for one in names)}: {about}" for about, names in own.items())
     if own:
         yield ""
 
 
-def _plain(what: str) -> str:
-    """A parameter without the name of its type, which says less than its text."""
-    return re.sub(r" <(?:str|path|int range|list\[\w+\])>$", "", what)
+def _told(context: click.Context, one: click.Parameter) -> tuple[str, str]:
+    """How a parameter is written and what it does, without the name of its type, which says less than its text."""
+    what, about = one.get_help_record(context) or ("", "")
+    is_typed = isinstance(one, click.Option) and not one.is_flag and one.metavar is None
+    return what.rpartition(" ")[0] if is_typed and not isinstance(one.type, click.Choice) else what, about
 
 
 def texts(kind: type) -> Mapping[str, str]:

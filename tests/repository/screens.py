@@ -17,7 +17,7 @@ MASKS = (
     (r"(?<=Ω )\d\.\d\d|(?<=loss )\d\.\d\d|(?<=Omega=)\S+|(?<=L=)\S+|(?<=loss_gradient=)\S+", "BY TIME"),
     (r"^\d+(?=  INSTANT)|\b\d+(?= (?:facts|lines|heads)\b)|(?<=size=)\d+|(?<=head/)\d+", "NUMBER"),
     (r"\d+ MiB", "SIZE"),
-    (r"(earnest|lmdb|pydantic|typer|sqlite|bubblewrap) \d[\w.]*", r"\1 VERSION"),
+    (r"(click|earnest|lmdb|pydantic|sqlite|bubblewrap) \d[\w.]*", r"\1 VERSION"),
     (r"\d\.\d+\.\d+ on Linux\S+", "PYTHON on LINUX"),
     (r"\([a-z]+, uid per slot, limits by peaks\)|\([a-z]+\)(?=: held)", "(MODE)"),
     (r" {2,}", "  "),

@@ -4,11 +4,14 @@ import dataclasses
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
+import click
 import pytest
 
 from earnest.runtime.recompute import BOOKS
+from earnest.surfaces.cli.commands import program
+from earnest.surfaces.cli.helping import commands_in
 
 from .source import DOCS, ROOT, argument, calls, expect_none, first_cells, modules, page, project, shown, words
 
@@ -72,21 +75,18 @@ def test_every_key_that_a_check_reads_stands_in_its_page() -> None:
     expect_none(unexplained, "missing in docs/checks")
 
 
-def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, set[str]]]:
+def _commands(context: click.Context) -> Iterator[tuple[str, set[str]]]:
     """Each command that does something, in full, with its long options; `--help` goes without saying."""
-    children = getattr(command, "commands", {})
-    for name, child in children.items():
-        yield from _commands(child, (*path, name))
-    does_something = not children or (getattr(command, "invoke_without_command", False) and len(path) > 1)
-    if does_something and not getattr(command, "hidden", False):
+    for _, inner in commands_in(context):
+        yield from _commands(inner)
+    command = context.command
+    if not isinstance(command, click.Group) or (command.invoke_without_command and command is not program):
         given = {word for parameter in command.params for word in (*parameter.opts, *parameter.secondary_opts)}
-        yield " ".join(path), {word for word in given if word.startswith("--")} - {"--help"}
+        yield context.command_path, {word for word in given if word.startswith("--")}
 
 
 def test_every_command_and_option_stands_in_its_section_of_the_page() -> None:
-    typer_main = import_module("typer.main")
-    app = import_module("earnest.surfaces.cli.main").app
-    commands = dict(_commands(typer_main.get_command(app), ("earnest",)))
+    commands = dict(_commands(program.make_context("earnest", [], resilient_parsing=True)))
     text = page("cli.md")
     sections = {
         match["name"]: set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", match["text"]))

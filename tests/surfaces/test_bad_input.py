@@ -112,7 +112,7 @@ def test_a_submission_that_is_no_folder_is_named(earnest: Earnest, tmp_path: Pat
         (("run", "tidy up", "--max-cost", "1e99"), "is no amount"),
         (("run", "tidy up", "--max-cost", "1e999999"), "is no amount"),
         (("run", "tidy up", "--max-time", "0"), "--max-time"),
-        (("run", "--fast", "a.yaml"), "No such option: --fast"),
+        (("run", "--fast", "a.yaml"), "No such option '--fast'"),
         (("dance",), "No such command 'dance'"),
         (("show", "a", "b"), "unexpected extra argument"),
         (("runs", "--limit", "0"), "--limit"),

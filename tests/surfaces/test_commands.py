@@ -151,8 +151,8 @@ def test_a_playbook_is_worked_without_what_asks_models_or_draws_on_terminals(pla
         "earnest.engine.model.",
         "earnest.effects.outside.llm.openai",
         "earnest.verification.records.",
+        "earnest.surfaces.cli.screen",
         "openai",
-        "rich",
     )
     assert [name for name in loaded if name.startswith(unwanted)] == []
 

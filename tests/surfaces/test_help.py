@@ -7,25 +7,23 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import click
 import pytest
-import typer
 
-from earnest.surfaces.cli.commands import app_of
+from earnest.surfaces.cli.commands import program
 from earnest.surfaces.cli.examples import EXAMPLES
-from earnest.surfaces.cli.helping import as_plain_text, notes
+from earnest.surfaces.cli.helping import as_plain_text, commands_in, notes
 
 
-def leaves(command: Any, *path: str) -> Iterator[str]:
-    inner = getattr(command, "commands", None)
-    if not inner:
-        yield " ".join(path)
-    for name, one in (inner or {}).items():
-        yield from leaves(one, *path, name)
+def leaves(context: click.Context) -> Iterator[str]:
+    if not isinstance(context.command, click.Group):
+        yield context.command_path.removeprefix("earnest ")
+    for _, inner in commands_in(context):
+        yield from leaves(inner)
 
 
-PROGRAM: Any = typer.main.get_command(app_of())
+PROGRAM = program.make_context("earnest", [], resilient_parsing=True)
 COMMANDS = sorted({*leaves(PROGRAM)} - {"help"})
 
 
@@ -54,11 +52,11 @@ def test_an_example_is_a_line_that_the_command_takes(
     (tmp_path / "work").mkdir()
     name, *words = shlex.split(line)
     assert name == "earnest"
-    command = PROGRAM
-    while hasattr(command, "commands"):
+    context = PROGRAM
+    while isinstance(context.command, click.Group):
         name, *words = words
-        command = command.commands[name]
-    command.make_context(name, words)
+        context = dict(commands_in(context))[name]
+    context.command.make_context(name, words)
 
 
 @pytest.mark.parametrize("path", [["run"], ["jobs", "post"], ["jobs"], []])
@@ -88,15 +86,15 @@ def test_the_manual_page_holds_every_command() -> None:
     ("shell", "variables"),
     [
         ("bash", {"COMP_WORDS": "earnest jobs p", "COMP_CWORD": "2"}),
-        ("zsh", {"_TYPER_COMPLETE_ARGS": "earnest jobs p"}),
-        ("fish", {"_TYPER_COMPLETE_ARGS": "earnest jobs p", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
+        ("zsh", {"COMP_WORDS": "earnest jobs p", "COMP_CWORD": "2"}),
+        ("fish", {"COMP_WORDS": "earnest jobs p", "COMP_CWORD": "p"}),
     ],
 )
 def test_a_word_is_completed(shell: str, variables: dict[str, str]) -> None:
     program = "import sys; sys.argv[0] = 'earnest'; from earnest.surfaces.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, **variables, "_EARNEST_COMPLETE": f"complete_{shell}"},
+        env={**os.environ, **variables, "_EARNEST_COMPLETE": f"{shell}_complete"},
         capture_output=True,
         text=True,
         timeout=60,
@@ -105,3 +103,26 @@ def test_a_word_is_completed(shell: str, variables: dict[str, str]) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "post" in done.stdout
     assert "list" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("shell", "files"),
+    [
+        ("bash", {".bashrc", ".earnest-complete.bash"}),
+        ("zsh", {".zshrc", ".earnest-complete.zsh"}),
+        ("fish", {"earnest.fish"}),
+    ],
+)
+def test_completion_is_installed_once_for_the_shell_of_the_user(shell: str, files: set[str], tmp_path: Path) -> None:
+    variables = {"HOME": str(tmp_path), "SHELL": f"/bin/{shell}"}
+    assert "installed in" in earnest("--install-completion", **variables)
+    kept = {path.name: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    assert kept.keys() == files
+    assert earnest("--show-completion", **variables).strip() in "".join(kept.values())
+    earnest("--install-completion", **variables)
+    assert {path.name: path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == kept
+
+
+def test_a_shell_that_completes_nothing_is_told() -> None:
+    with pytest.raises(AssertionError, match="bash, zsh and fish"):
+        earnest("--install-completion", SHELL="/bin/dash")

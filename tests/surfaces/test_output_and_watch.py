@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
-import typer
 
 from earnest.foundation.errors import Refused
 from earnest.surfaces.cli import repeating
@@ -62,7 +62,7 @@ def test_a_change_of_a_playbook_or_its_inputs_works_it_anew(
         worked.append(len(changes))
         if len(worked) == 2:
             raise Refused("not_found", "told, and gone on")
-        raise typer.Exit(0)
+        raise click.exceptions.Exit(0)
 
     with pytest.raises(KeyboardInterrupt):
         repeating.repeat(playbook, work_once)

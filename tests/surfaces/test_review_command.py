@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from earnest.foundation.errors import Refused
-from earnest.surfaces.cli.main import app
+from earnest.surfaces.cli.commands import program
 
 SPEC = """format: earnest-spec-v1
 title: Drawing
@@ -34,7 +34,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def earnest(*words: str, code: int = 0) -> str:
-    result = CliRunner().invoke(app, words)
+    result = CliRunner().invoke(program, words)
     assert result.exit_code == code, (result.output, result.exception)
     return result.output
 
@@ -82,6 +82,6 @@ def test_what_does_not_fit_the_question_is_refused(work: Path) -> None:
         ((listed[0].split()[0], "--approve", "--reason", "x"), "review_incomplete"),
         ((listed[1].split()[0], "--score", "3", "--reason", "x"), "review_incomplete"),
     ]:
-        result = CliRunner().invoke(app, ["review", "decide", *words])
+        result = CliRunner().invoke(program, ["review", "decide", *words])
         assert isinstance(result.exception, Refused)
         assert result.exception.code == code

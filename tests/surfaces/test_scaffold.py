@@ -4,16 +4,16 @@ import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
-from earnest.surfaces.cli.main import app
+from earnest.surfaces.cli.commands import program
 from earnest.surfaces.cli.scaffold import NEXT
 
 
 def earnest(line: str) -> tuple[int, str]:
     name, *words = shlex.split(line)
     assert name == "earnest"
-    done = CliRunner().invoke(app, words)
+    done = CliRunner().invoke(program, words)
     return done.exit_code, done.output + (f"{done.exception}" if done.exception else "")
 
 

@@ -157,7 +157,7 @@ def test_a_signal_ends_judging_without_leaving_a_folder_or_a_process(number: sig
         left = _below(process.pid)
         process.send_signal(number)
         said = process.communicate()[1]
-    assert (process.returncode, said) == (130, b"earnest: stopped\n")
+    assert (process.returncode, said) == (130, b"\nearnest: stopped\n")  # below the ^C of a terminal
     assert list((tmp_path / "temporary").iterdir()) == []
     assert not [pid for pid in left if Path(f"/proc/{pid}/status").exists()]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from earnest.contracts.spec import parse_spec
 from earnest.effects.ground.clock import VirtualClock
@@ -16,7 +16,7 @@ from earnest.effects.hands.workspace.snapshot import take_snapshot
 from earnest.foundation.errors import Broken, Faulty, Refused
 from earnest.runtime.judging import Keeping, RecordedVerdict, judged, linted, replayed
 from earnest.runtime.verdict_book import VerdictBook
-from earnest.surfaces.cli.main import app
+from earnest.surfaces.cli.commands import program
 from earnest.testing.check_conformance import ScriptedSandbox, write
 from earnest.verification.lint import junk_for
 from earnest.verification.registry import Registry
@@ -208,8 +208,8 @@ async def test_work_that_answers_by_chance_costs_the_next_submitter_nothing(benc
     bench.moody.clear()
     again = await bench.judged(b"print(3 or 4)")
     assert [one.answer for one in again.verdict.criteria] == [Answer.VERIFIED, Answer.UNCLEAR]
-    for program in (b"print(3)", b"print(1 + 2)"):
-        assert (await bench.judged(program)).verdict.answer is Answer.VERIFIED
+    for source in (b"print(3)", b"print(1 + 2)"):
+        assert (await bench.judged(source)).verdict.answer is Answer.VERIFIED
     assert await bench.agreements(honest.id) == [ReplayAgreement.AGREES, ReplayAgreement.AGREES]
 
 
@@ -291,7 +291,7 @@ def test_the_commands_end_as_their_page_says(tmp_path: Path) -> None:
     given = str(tmp_path / "given")
 
     def ended(*words: str) -> tuple[int, str]:
-        result = CliRunner().invoke(app, list(words), env={"EARNEST_HOME": str(tmp_path / "home")})
+        result = CliRunner().invoke(program, list(words), env={"EARNEST_HOME": str(tmp_path / "home")})
         if isinstance(result.exception, Faulty | Refused):
             return 3, str(result.exception)
         return result.exit_code, result.output

@@ -28,7 +28,7 @@ from earnest.foundation.errors import EarnestError, Refused
 from earnest.runtime.layers import laying
 from earnest.verification.registry import Registry
 
-PACKAGES: Final = ("earnest", "lmdb", "pydantic", "typer")
+PACKAGES: Final = ("earnest", "click", "lmdb", "pydantic")
 FREE_BYTES_MIN: Final = 256 * 1024 * 1024
 HELLO: Final = Message(role=MessageRole.USER, text="Answer with the word yes.")
 HELLO_LIMITS: Final = CompletionLimits(silence_ms=60_000, deadline_ms=60_000, answer_tokens=256, attempts=1)

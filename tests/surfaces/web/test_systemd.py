@@ -67,9 +67,9 @@ def test_readiness_reload_and_the_end_are_told_and_wrong_settings_change_nothing
 
 
 def test_the_units_name_commands_and_options_that_there_are() -> None:
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
-    from earnest.surfaces.cli.commands import app_of
+    from earnest.surfaces.cli.commands import program
 
     started = [
         line.partition("=")[2].split()
@@ -78,8 +78,8 @@ def test_the_units_name_commands_and_options_that_there_are() -> None:
         if line.startswith("ExecStart=")
     ]
     assert len(started) == len(list(DEPLOY.glob("*.service"))) > 0
-    for program, command, *rest in started:
-        assert program.endswith("/earnest")
-        help_text = CliRunner().invoke(app_of(command), [command, "--help"]).output
+    for file, command, *rest in started:
+        assert file.endswith("/earnest")
+        help_text = CliRunner().invoke(program, [command, "--help"]).output
         assert all(word in help_text for word in rest if word.startswith("--")), (command, help_text)
     assert "Type=notify\nExecReload=/bin/kill -HUP $MAINPID" in (DEPLOY / "earnest.service").read_text()

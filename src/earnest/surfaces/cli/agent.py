@@ -3,42 +3,44 @@
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from earnest.foundation.errors import Refused
 from earnest.surfaces.cli.here import finish, settings_of
 from earnest.surfaces.cli.in_the_name_of import client_of, credentials_of
-from earnest.surfaces.cli.options import As, Json
+from earnest.surfaces.cli.options import PATH, Group, Whole, as_option, json_option
 from earnest.surfaces.cli.printing import present, say, say_json
 
-app = typer.Typer(help="A resident agent: it looks for work, does it, hands it in.", invoke_without_command=True)
 
-
-@app.callback()
+@click.group(cls=Group, invoke_without_command=True)
+@click.pass_context
+@click.option("--role", metavar="ROLE", default="", help="proposer, executor or both.")
+@click.option("--exec", "command", metavar="CMD", default="", help="The program that works the jobs.")
+@click.option(
+    "--folder", type=PATH, metavar="DIR", default=Path(), show_default=True, help="Where agent.toml lies; here."
+)
+@click.option("--every", type=Whole(1, 86_400), metavar="SECONDS", help="How often it looks; as advised.")
+@click.option("--timeout", type=Whole(1, 86_400), metavar="SECONDS", help="How long the program may take.")
+@click.option("--once", is_flag=True, help="One look and what follows from it, then end.")
+@click.option("--pass-key", is_flag=True, help="Give the program EARNEST_URL and EARNEST_KEY.")
+@as_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each cycle.")
 def agent(
-    context: typer.Context,
+    context: click.Context,
     *,
-    role: Annotated[str, typer.Option(metavar="ROLE", help="proposer, executor or both.")] = "",
-    command: Annotated[str, typer.Option("--exec", metavar="CMD", help="The program that works the jobs.")] = "",
-    folder: Annotated[Path, typer.Option("--folder", metavar="DIR", help="Where agent.toml lies; here.")] = Path(),
-    every: Annotated[
-        int | None, typer.Option(metavar="SECONDS", min=1, max=86_400, help="How often it looks; as advised.")
-    ] = None,
-    timeout: Annotated[
-        int | None, typer.Option(metavar="SECONDS", min=1, max=86_400, help="How long the program may take.")
-    ] = None,
-    once: Annotated[bool, typer.Option("--once", help="One look and what follows from it, then end.")] = False,
-    pass_key: Annotated[bool, typer.Option("--pass-key", help="Give the program EARNEST_URL and EARNEST_KEY.")] = False,
-    as_: As = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each cycle.")] = False,
+    role: str,
+    command: str,
+    folder: Path,
+    every: int | None,
+    timeout: int | None,
+    once: bool,
+    pass_key: bool,
+    as_: str,
+    as_json: bool,
 ) -> None:
-    """Look at the home, do what is to be done, wait; until SIGINT or SIGTERM.
-
-    Exit codes: 130 stopped. With --once: 0 done, or nothing was to do; 1 the work failed; 3 the platform did not
-    answer. 3, too, for bad settings, and for state that another agent process has.
-    """
+    """A resident agent: it looks for work, does it, hands it in."""
     if context.invoked_subcommand is not None:
         return
     from earnest.app.agent_settings import read_agent_settings  # noqa: PLC0415
@@ -57,14 +59,13 @@ def agent(
         passes_key=pass_key,
         renewed_ms=int(renewed) if renewed else None,
     )
-    raise typer.Exit(finish(run_agent(residing, once=once, as_json=as_json)))
+    raise click.exceptions.Exit(finish(run_agent(residing, once=once, as_json=as_json)))
 
 
-@app.command()
-def init(
-    folder: Annotated[Path, typer.Argument(metavar="NAME", help="The new folder; its name is the agent's.")],
-    as_json: Json = False,
-) -> None:
+@agent.command()
+@click.argument("folder", type=PATH, metavar="NAME", help="The new folder; its name is the agent's.")
+@json_option
+def init(*, folder: Path, as_json: bool) -> None:
     """Make a working folder: HEARTBEAT.md, agent.toml, a program, a backlog.
 
     Exit codes: 0 made, 3 there is something already.
@@ -75,8 +76,10 @@ def init(
     present({"files": made}, *made, "", f"cd {folder} && earnest agent", as_json=as_json)
 
 
-@app.command()
-def status(as_: As = "", as_json: Json = False) -> None:
+@agent.command()
+@as_option
+@json_option
+def status(*, as_: str, as_json: bool) -> None:
     """Show what the agent did last, what fails, and when it looks again.
 
     Exit codes: 0 well, 1 something does not work, 3 it has never run.
@@ -90,11 +93,13 @@ def status(as_: As = "", as_json: Json = False) -> None:
         say(f"{found['status']}  {found['role']}, at {found['at']}, looks again at {found['next_at']}")
         say(*([f"  {found['last_action']}: {found['last_result']}"] if found["last_action"] else []))
         say(*(f"  ! {part}: {what}" for part, what in found["faults"].items()))
-    raise typer.Exit(1 if found["faults"] else 0)
+    raise click.exceptions.Exit(1 if found["faults"] else 0)
 
 
-@app.command()
-def questions(as_: As = "", as_json: Json = False) -> None:
+@agent.command()
+@as_option
+@json_option
+def questions(*, as_: str, as_json: bool) -> None:
     """Show the agent's unanswered questions, the newest first."""
     from earnest.agents.book import JsonLinesBook  # noqa: PLC0415
 
@@ -109,12 +114,11 @@ def questions(as_: As = "", as_json: Json = False) -> None:
             )
 
 
-@app.command()
-def answer(
-    about: Annotated[str, typer.Argument(metavar="ABOUT", help="What the question is about, as `questions` shows it.")],
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="approve, or reject and why; or other words.")],
-    as_: As = "",
-) -> None:
+@agent.command()
+@click.argument("about", help="What the question is about, as `questions` shows it.")
+@click.argument("text", help="approve, or reject and why; or other words.")
+@as_option
+def answer(*, about: str, text: str, as_: str) -> None:
     """Answer a question of the agent; it reads the answer at its next look.
 
     Exit codes: 0 answered, 3 there is no such question, or it was answered.

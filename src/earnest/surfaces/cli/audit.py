@@ -4,22 +4,26 @@ import json
 import sys
 from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from earnest.surfaces.cli.here import finish_unless_stopped, settings_of
-from earnest.surfaces.cli.options import OneJson
+from earnest.surfaces.cli.options import Group, Whole, one_json_option
 from earnest.surfaces.cli.printing import present, say, say_json
 
 if TYPE_CHECKING:
     from earnest.app.calibration import Compared
 
-app = typer.Typer(help="Read the auditor's report and log.", no_args_is_help=True)
+
+@click.group(cls=Group)
+def audit() -> None:
+    """Read the auditor's report and log."""
 
 
-@app.command()
-def report(as_json: OneJson = False) -> None:
+@audit.command()
+@one_json_option
+def report(*, as_json: bool) -> None:
     """Report on what was observed in the last day."""
     from earnest.audit.report import report_json, report_lines  # noqa: PLC0415
     from earnest.surfaces.cli.auditing import report_on  # noqa: PLC0415
@@ -28,13 +32,12 @@ def report(as_json: OneJson = False) -> None:
     present(report_json(found), *report_lines(found), as_json=as_json)
 
 
-@app.command()
-def tail(
-    number: Annotated[
-        int, typer.Option("-n", "--number", metavar="N", min=1, max=100_000, help="How many lines.")
-    ] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line, as in the log.")] = False,
-) -> None:
+@audit.command()
+@click.option(
+    "-n", "--number", type=Whole(1, 100_000), metavar="N", default=20, show_default=True, help="How many lines."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, as in the log.")
+def tail(*, number: int, as_json: bool) -> None:
     """Show the newest lines of the audit log, oldest first."""
     from earnest.app.readers import audit_log  # noqa: PLC0415
     from earnest.audit.reading import newest_lines  # noqa: PLC0415
@@ -43,10 +46,9 @@ def tail(
         _show(line, as_json)
 
 
-@app.command()
-def follow(
-    as_json: Annotated[bool, typer.Option("--json", help="Print each periodic report as a JSON object.")] = False,
-) -> None:
+@audit.command()
+@click.option("--json", "as_json", is_flag=True, help="Print each periodic report as a JSON object.")
+def follow(*, as_json: bool) -> None:
     """Log what engines on other machines say on the bus, until stopped.
 
     EARNEST_BUS names the server, with the auditor's password. The log lies in a data directory of its own, where the
@@ -63,14 +65,12 @@ def follow(
         finish_unless_stopped(followed(settings_of(), show))
 
 
-@app.command()
-def verify(
-    *,
-    continued: Annotated[
-        bool, typer.Option("--continue", help="Only what came after `earnest journal verify` last found it intact.")
-    ] = False,
-    as_json: OneJson = False,
-) -> None:
+@audit.command()
+@click.option(
+    "--continue", "continued", is_flag=True, help="Only what came after `earnest journal verify` last found it intact."
+)
+@one_json_option
+def verify(*, continued: bool, as_json: bool) -> None:
     """Read the whole log, and hold it against what the journal knows of it.
 
     Exit codes: 0 intact, 1 not intact, 3 there is no log.
@@ -87,25 +87,32 @@ def verify(
     form = {"intact": found.intact, "lines": found.end.lines, "head": found.end.head, "vouched": found.vouched}
     form |= {"torn_bytes": found.torn_bytes, "findings": found.findings}
     present(form, *found.findings, f"{verdict}: {lines}", as_json=as_json)
-    raise typer.Exit(0 if found.intact else 1)
+    raise click.exceptions.Exit(0 if found.intact else 1)
 
 
-@app.command()
-def calibrate(
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A constant of the solver; may be given several times."),
-    ] = None,
-    runs: Annotated[
-        int, typer.Option(min=1, max=1_000_000, metavar="N", help="About so many of the newest runs.")
-    ] = 500,
-    as_json: OneJson = False,
-) -> None:
+@audit.command()
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A constant of the solver; may be given several times.",
+)
+@click.option(
+    "--runs",
+    type=Whole(1, 1_000_000),
+    metavar="N",
+    default=500,
+    show_default=True,
+    help="About so many of the newest runs.",
+)
+@one_json_option
+def calibrate(*, changes: tuple[str, ...], runs: int, as_json: bool) -> None:
     """Replay the recorded rounds under other constants; propose constants, and rho and a time budget for each class."""
     from earnest.app.calibration import calibrate as calibrated  # noqa: PLC0415
     from earnest.app.readers import audit_log  # noqa: PLC0415
 
-    wanted = dict(_pair(change) for change in changes or ())
+    wanted = dict(_pair(change) for change in changes)
     settings = settings_of()
     found = calibrated(audit_log(settings), settings.solver, wanted, runs)
     if as_json:
@@ -128,7 +135,7 @@ def calibrate(
 def _pair(change: str) -> tuple[str, str]:
     name, equals, value = change.partition("=")
     if not equals:
-        raise typer.BadParameter(f"{change!r} must have the form NAME=VALUE, such as theta=0.7")
+        raise click.BadParameter(f"{change!r} must have the form NAME=VALUE, such as theta=0.7")
     return name, value
 
 

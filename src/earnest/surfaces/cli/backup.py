@@ -2,30 +2,31 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from earnest.foundation.instants import rfc3339
 from earnest.surfaces.cli.here import home_and_books
-from earnest.surfaces.cli.options import Home, OneJson
+from earnest.surfaces.cli.options import PATH, Whole, home_option, one_json_option
 from earnest.surfaces.cli.printing import complain, present, tell
 
 if TYPE_CHECKING:
     from earnest.effects.ground.backup.manifest import BackupManifest
 
-Target = Annotated[Path, typer.Argument(metavar="PATH", help="The folder of backups, outside the data directory.")]
-Keys = Annotated[Path | None, typer.Option(metavar="PATH", help="The folder for what is secret, apart from the rest.")]
+target_argument = click.argument("path", type=PATH, help="The folder of backups, outside the data directory.")
+keys_option = click.option(
+    "--keys", type=PATH, metavar="PATH", help="The folder for what is secret, apart from the rest."
+)
 
 
-def backup(
-    path: Target,
-    *,
-    keys: Keys = None,
-    share: Annotated[int, typer.Option(min=1, max=100, help="Of the time it may work, in percent.")] = 30,
-    home: Home = None,
-    as_json: OneJson = False,
-) -> None:
+@click.command()
+@target_argument
+@keys_option
+@click.option("--share", type=Whole(1, 100), default=30, show_default=True, help="Of the time it may work, in percent.")
+@home_option
+@one_json_option
+def backup(*, path: Path, keys: Path | None, share: int, home: Path | None, as_json: bool) -> None:
     """Take an incremental backup, also while the data directory is in use.
 
     Exit codes: 0 made, 1 made, and artifacts that the books know are missing; 3 not made.
@@ -59,26 +60,30 @@ def backup(
         f"{_line(done.manifest)}; {done.written_bytes} bytes were new",
         as_json=as_json,
     )
-    raise typer.Exit(1 if done.missing else 0)
+    raise click.exceptions.Exit(1 if done.missing else 0)
 
 
+@click.command()
+@target_argument
+@keys_option
+@click.option("--backup", "name", metavar="ID", default="", help="Which, by the beginning of its id; else the newest.")
+@click.option("--verify-only", is_flag=True, help="Read and verify all of it, restore nothing.")
+@click.option(
+    "--to", metavar="ADDRESS", default="", help="Put the books on this server, postgresql://…, which has none."
+)
+@click.option("--list", "listed", is_flag=True, help="List the backups that are there.")
+@home_option
+@one_json_option
 def restore(
-    path: Target,
     *,
-    keys: Keys = None,
-    name: Annotated[
-        str, typer.Option("--backup", metavar="ID", help="Which, by the beginning of its id; else the newest.")
-    ] = "",
-    verify_only: Annotated[
-        bool, typer.Option("--verify-only", help="Read and verify all of it, restore nothing.")
-    ] = False,
-    to: Annotated[
-        str,
-        typer.Option("--to", metavar="ADDRESS", help="Put the books on this server, postgresql://…, which has none."),
-    ] = "",
-    listed: Annotated[bool, typer.Option("--list", help="List the backups that are there.")] = False,
-    home: Home = None,
-    as_json: OneJson = False,
+    path: Path,
+    keys: Path | None,
+    name: str,
+    verify_only: bool,
+    to: str,
+    listed: bool,
+    home: Path | None,
+    as_json: bool,
 ) -> None:
     """Make a new data directory of a backup, verified before it takes its place.
 

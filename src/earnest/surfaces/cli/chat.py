@@ -7,7 +7,7 @@ from importlib import import_module
 from threading import Event
 from typing import TYPE_CHECKING, Final
 
-import typer
+import click
 
 from earnest.foundation.errors import Unavailable, Waits
 from earnest.foundation.version import VERSION
@@ -30,6 +30,7 @@ _AHEAD: Final = (
 _ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
+@click.command()
 def chat() -> None:
     """Talk: type what is to be done, or /help.
 
@@ -42,7 +43,7 @@ def chat() -> None:
     from earnest.surfaces.cli.asking import is_terminal  # noqa: PLC0415
 
     if not is_terminal():
-        raise typer.BadParameter("to talk takes a terminal; `earnest run` works a single task without one")
+        raise click.BadParameter("to talk takes a terminal; `earnest run` works a single task without one")
     try:
         from earnest.surfaces.cli.prompt import LinePrompt  # noqa: PLC0415
     except ModuleNotFoundError as error:

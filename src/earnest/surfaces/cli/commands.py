@@ -2,12 +2,14 @@
 
 import sys
 from importlib import import_module
-from typing import Annotated, Any, Final
+from typing import Final
 
-import typer
+import click
 
 from earnest.foundation.version import VERSION
+from earnest.surfaces.cli.completing import install_completion_option, show_completion_option
 from earnest.surfaces.cli.examples import add_examples
+from earnest.surfaces.cli.options import Group
 
 COMMANDS: Final = {
     "chat": ("chat",),
@@ -32,7 +34,7 @@ COMMANDS: Final = {
     "scaffold": ("init", "lint"),
     "helping": ("help",),
 }
-"""The commands of each file; a function bears its command's name."""
+"""The commands of each file; each bears its name there."""
 GROUPS: Final = (
     "agent",
     "audit",
@@ -47,50 +49,36 @@ GROUPS: Final = (
     "receipt",
     "world",
 )
+FILES: Final = {name: file for file, names in COMMANDS.items() for name in names} | {name: name for name in GROUPS}
+"""The file of each command and group, in the order of the help."""
 
 
-def app_of(chosen: str = "") -> typer.Typer:
-    """The program with the command or group that is `chosen`, loaded alone; with all of them if that is none."""
-    app = typer.Typer(
-        name="earnest",
-        help="Work under contract: promises with criteria, recorded evidence, verdicts, consequences.",
-        invoke_without_command=True,
-        context_settings={"help_option_names": ["-h", "--help"]},
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-    )
-    app.callback()(root)
-    commands = {name: file for file, names in COMMANDS.items() for name in names}
-    known = chosen in commands or chosen in GROUPS
-    for name, file in commands.items():
-        if name == chosen or not known:
-            app.command(name=name)(getattr(_file(file), name))
-    for name in GROUPS:
-        if name == chosen or not known:
-            app.add_typer(_file(name).app, name=name)
-    add_examples(app)
-    return app
+class Program(Group):
+    """The whole program. A command or group is loaded when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
+        """See `click.Group`."""
+        return list(FILES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """See `click.Group`. Of a name that nothing has all are loaded: what comes near it is told."""
+        for name in FILES if cmd_name not in FILES else {cmd_name} - {*self.commands}:
+            self.commands[name] = getattr(import_module(f"earnest.surfaces.cli.{FILES[name]}"), name)
+            add_examples(self.commands[name], name)
+        return super().get_command(ctx, cmd_name)
 
 
-def _file(name: str) -> Any:
-    return import_module(f"earnest.surfaces.cli.{name}")
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"earnest {VERSION}")
-        raise typer.Exit
-
-
-def root(
-    context: typer.Context,
-    version: Annotated[  # noqa: ARG001 - answered by its callback
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
-    ] = False,
-) -> None:
+@click.group(cls=Program, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, prog_name="earnest", message="%(prog)s %(version)s")
+@install_completion_option
+@show_completion_option
+@click.pass_context
+def program(context: click.Context) -> None:
     """Work under contract: promises with criteria, recorded evidence, verdicts, consequences."""
     if context.invoked_subcommand is None:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            typer.echo(context.get_help(), err=True)
-            raise typer.Exit(3)
-        _file("chat").chat()
+            click.echo(context.get_help(), err=True)
+            raise click.exceptions.Exit(3)
+        from earnest.surfaces.cli.chat import chat  # noqa: PLC0415
+
+        context.invoke(chat)

@@ -2,20 +2,20 @@
 
 import sys
 from contextlib import suppress
-from typing import Annotated
+from pathlib import Path
 
-import typer
+import click
 
 from earnest.surfaces.cli.here import settings_of
-from earnest.surfaces.cli.options import Home
+from earnest.surfaces.cli.options import Whole, home_option
 from earnest.surfaces.cli.printing import say, say_json
 
 
-def dashboard(
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="On which port; 0: any free one.")] = 0,
-    home: Home = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object once it listens.")] = False,
-) -> None:
+@click.command()
+@click.option("--port", type=Whole(0, 65_535), default=0, show_default=True, help="On which port; 0: any free one.")
+@home_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object once it listens.")
+def dashboard(*, port: int, home: Path | None, as_json: bool) -> None:
     """Show this data directory in a browser, read-only, on this machine only.
 
     It can stand beside anything that writes there. A platform (`earnest serve`) has its own, at `/`.

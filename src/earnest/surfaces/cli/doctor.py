@@ -1,22 +1,18 @@
 """`earnest doctor`: whether everything is here that is needed, and whether the sandbox holds."""
 
-from typing import Annotated
-
-import typer
+import click
 
 from earnest.surfaces.cli.here import finish, settings_of
-from earnest.surfaces.cli.options import OneJson
+from earnest.surfaces.cli.options import one_json_option
 from earnest.surfaces.cli.printing import present
 
 
-def doctor(
-    as_json: OneJson = False,
-    self_test: Annotated[
-        bool, typer.Option("--self-test", help="Only attack the sandbox anew, and keep the result for a day.")
-    ] = False,
-    deep: Annotated[bool, typer.Option("--deep", help="Read everything that lies in the data directory, too.")] = False,
-    online: Annotated[bool, typer.Option("--online", help="Ask every model for a word, too.")] = False,
-) -> None:
+@click.command()
+@one_json_option
+@click.option("--self-test", is_flag=True, help="Only attack the sandbox anew, and keep the result for a day.")
+@click.option("--deep", is_flag=True, help="Read everything that lies in the data directory, too.")
+@click.option("--online", is_flag=True, help="Ask every model for a word, too.")
+def doctor(*, as_json: bool, self_test: bool, deep: bool, online: bool) -> None:
     """Attack the sandbox; check versions, models, judge, probes and data directory.
 
     Exit codes: 0 all is well, 1 something is missing or damaged, 3 bad usage or settings.
@@ -29,4 +25,4 @@ def doctor(
         *(f"{'ok ' if finding.well else 'BAD'}  {finding.name:<14}  {finding.detail}" for finding in findings),
         as_json=as_json,
     )
-    raise typer.Exit(0 if all(finding.well for finding in findings) else 1)
+    raise click.exceptions.Exit(0 if all(finding.well for finding in findings) else 1)

@@ -4,13 +4,13 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from earnest.foundation.errors import Refused
 from earnest.surfaces.cli.here import finish, settings_of
-from earnest.surfaces.cli.options import OneJson, RunId
+from earnest.surfaces.cli.options import one_json_option, run_argument
 from earnest.surfaces.cli.printing import complain, say, say_json
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ MADE_SHOWN = 200
 CONFLICT = 2
 
 
-def diff(
-    run: RunId = None,
-    stat: Annotated[bool, typer.Option("--stat", help="Name the files and count their lines only.")] = False,
-    as_json: OneJson = False,
-) -> None:
+@click.command()
+@run_argument
+@click.option("--stat", is_flag=True, help="Name the files and count their lines only.")
+@one_json_option
+def diff(*, run: str | None, stat: bool, as_json: bool) -> None:
     """Show what a run changed in files to edit, for `patch -p1`."""
     change = _change(run)
     if as_json:
@@ -42,16 +42,12 @@ def diff(
         say(*diff_lines(change))
 
 
-def apply(
-    run: RunId = None,
-    unverified: Annotated[
-        bool, typer.Option("--unverified", help="Apply what no verdict accepted; asks first.")
-    ] = False,
-    merge: Annotated[
-        bool, typer.Option("--merge", help="Join texts that were changed meanwhile, as git does.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-) -> None:
+@click.command()
+@run_argument
+@click.option("--unverified", is_flag=True, help="Apply what no verdict accepted; asks first.")
+@click.option("--merge", is_flag=True, help="Join texts that were changed meanwhile, as git does.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def apply(*, run: str | None, unverified: bool, merge: bool, yes: bool) -> None:
     """Apply what a run changed to the originals: all or nothing.
 
     Exit codes: 0 applied, 2 nothing was applied because files have changed since the run was given them, 3 anything
@@ -59,16 +55,20 @@ def apply(
     """
     change = _change(run)
     if unverified and not change.is_accepted and not yes and not _confirmed(change):
-        raise typer.Exit(3)
-    raise typer.Exit(_act(lambda edits: apply_told(edits, change.run_id, unverified=unverified, merge=merge)))
+        raise click.exceptions.Exit(3)
+    raise click.exceptions.Exit(
+        _act(lambda edits: apply_told(edits, change.run_id, unverified=unverified, merge=merge))
+    )
 
 
-def undo(run: RunId = None) -> None:
+@click.command()
+@run_argument
+def undo(*, run: str | None) -> None:
     """Restore what a run replaced or deleted, unless changed since. Exit codes as for `apply`."""
     from earnest.app.readers import run_of  # noqa: PLC0415
 
     run_id = run_of(settings_of(), run)
-    raise typer.Exit(_act(lambda edits: undo_told(edits, run_id)))
+    raise click.exceptions.Exit(_act(lambda edits: undo_told(edits, run_id)))
 
 
 async def _told(run_id: str, acting: "Awaitable[tuple[EditPart, ...]]", told: str, hint: str = "") -> int:
@@ -122,7 +122,7 @@ def offer(run_id: str, *, unasked: bool) -> None:
         return
     if unasked or (is_terminal() and _wanted(change)):
         if code := _act(lambda edits: apply_told(edits, run_id)):
-            raise typer.Exit(code)
+            raise click.exceptions.Exit(code)
     else:
         say("", *stat_lines(change), f"your files are as they were: `earnest apply {run_id}` applies this")
 
@@ -131,7 +131,7 @@ def _wanted(change: "RunChange") -> bool:
     lines = list(diff_lines(change))
     say("", *(lines if len(lines) <= DIFF_LINES_MAX else stat_lines(change)))
     while True:
-        answer = typer.prompt("apply it? [y]es, [s]how, [k]eep for later", default="k", show_default=False).lower()
+        answer = click.prompt("apply it? [y]es, [s]how, [k]eep for later", default="k", show_default=False).lower()
         if answer in {"s", "show"}:
             say(*lines)
         else:
@@ -144,7 +144,7 @@ def _confirmed(change: "RunChange") -> bool:
     if not sys.stdin.isatty():
         complain(["nobody is there to ask: --yes applies it"])
         return False
-    return typer.confirm("apply it all the same?", default=False)
+    return click.confirm("apply it all the same?", default=False)
 
 
 def _change(run: str | None) -> "RunChange":

@@ -4,12 +4,10 @@ import os
 from enum import IntEnum
 from typing import Final
 
-import typer
-from typer.exceptions import TyperException
+import click
 
 from earnest.effects.ground.faults import why
 from earnest.foundation.errors import EarnestError, Waits
-from earnest.foundation.text import plain_fault
 from earnest.surfaces.cli.printing import NobodyListens, abandon_stdout, complain
 
 
@@ -51,10 +49,10 @@ def ending_of(error: BaseException) -> int:
         case BrokenPipeError() | NobodyListens():
             abandon_stdout()
             return ExitCode.NOBODY_LISTENS
-        case typer.Abort() | KeyboardInterrupt():
+        case click.Abort() | KeyboardInterrupt():
             complain(["stopped"])
             return ExitCode.STOPPED
-        case TyperException():
+        case click.ClickException():
             _explain_usage(error)
         case Waits():
             complain([*str(error).splitlines(), f"to go on: {way_on(error)}"])
@@ -79,16 +77,14 @@ def way_on(waits: Waits) -> str:
     return f"earnest resume {waits.run_id}{answer}"
 
 
-def _explain_usage(error: TyperException) -> None:
+def _explain_usage(error: click.ClickException) -> None:
     """A group without a command is answered with its help, anything else with the way to it."""
-    message = str(getattr(error, "format_message", error.__str__)())
-    if message.startswith("Usage:"):
-        typer.echo(message, err=True)
+    message = error.format_message()
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(message, err=True)
         return
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "earnest"
     # choices come indented, one below the other
-    message = message.removeprefix("Invalid value: ").replace("\n\t", " ").removesuffix(" (Possible options: --help)")
-    before, told, fault = message.partition(": ") if message.startswith("Invalid value for ") else ("", "", message)
-    lines = f"{before}{told}{plain_fault(fault)}".splitlines()
+    lines = message.removeprefix("Invalid value: ").replace("\n\t", " ").splitlines()
     complain([*lines, f"see `{command} --help`"])

@@ -1,23 +1,22 @@
 """`earnest environment`: the packages that playbooks, specifications and settings ask for."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from earnest.surfaces.cli.options import Json
+from earnest.surfaces.cli.options import PATH, Group, json_option
 from earnest.surfaces.cli.printing import complain, present, say
 
-app = typer.Typer(help="Packages for sandboxes: build, list, remove.", no_args_is_help=True)
+
+@click.group(cls=Group)
+def environment() -> None:
+    """Packages for sandboxes: build, list, remove."""
 
 
-@app.command()
-def build(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="A playbook or specification; without it, the settings.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
+@environment.command()
+@click.argument("file", required=False, type=PATH, help="A playbook or specification; without it, the settings.")
+@json_option
+def build(*, file: Path | None, as_json: bool) -> None:
     """Fetch the packages that a file asks for, for its sandboxes.
 
     This is the only command that fetches packages. They are wheels: none of their code runs while they are built.
@@ -37,8 +36,9 @@ def build(
     )
 
 
-@app.command("list")
-def list_(as_json: Json = False) -> None:
+@environment.command("list")
+@json_option
+def list_(*, as_json: bool) -> None:
     """List what was built, with the packages of each."""
     from earnest.app.judging_settings import read_judging_settings  # noqa: PLC0415
     from earnest.app.sandboxes import environments  # noqa: PLC0415
@@ -51,8 +51,9 @@ def list_(as_json: Json = False) -> None:
     )
 
 
-@app.command()
-def remove(identity: Annotated[str, typer.Argument(metavar="ID", help="Its id, or how that begins.")]) -> None:
+@environment.command()
+@click.argument("identity", metavar="ID", help="Its id, or how that begins.")
+def remove(*, identity: str) -> None:
     """Remove an environment. Runs and verdicts that need it say so, and how to build it again."""
     from earnest.app.judging_settings import read_judging_settings  # noqa: PLC0415
     from earnest.app.sandboxes import environments  # noqa: PLC0415

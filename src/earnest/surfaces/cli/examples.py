@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-import typer
+import click
 
 Examples = tuple[tuple[str, str], ...]
 
@@ -142,12 +142,10 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
 }
 
 
-def add_examples(app: typer.Typer, *path: str) -> None:
-    """Set the examples of every command of `app`, which stands at `path`."""
-    for command in app.registered_commands:
-        name = command.name or getattr(command.callback, "__name__", "").replace("_", "-")
-        shown = EXAMPLES.get(" ".join([*path, name]), ())
+def add_examples(command: click.Command, *path: str) -> None:
+    """Set the examples of a command, and of all that a group holds; it stands at `path`."""
+    if shown := EXAMPLES.get(" ".join(path)):
         command.epilog = "\n".join(["\b", "Examples:", *(f"  {line}\n      {does}" for line, does in shown)])
-    for group in app.registered_groups:
-        if group.typer_instance is not None:
-            add_examples(group.typer_instance, *path, str(group.name))
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            add_examples(inner, *path, name)

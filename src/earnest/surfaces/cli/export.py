@@ -3,13 +3,13 @@
 import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
-import typer
+import click
 
 from earnest.surfaces.cli.here import home_and_books
 from earnest.surfaces.cli.in_the_name_of import client_of
-from earnest.surfaces.cli.options import Home, OneJson
+from earnest.surfaces.cli.options import PATH, home_option, one_json_option
 from earnest.surfaces.cli.printing import complain, present
 
 if TYPE_CHECKING:
@@ -20,19 +20,13 @@ ME: Final = "me"
 """No account can have this handle."""
 
 
-def export(
-    account: Annotated[
-        str,
-        typer.Argument(metavar="ACCOUNT", help="Its handle or id; `me`: ask the platform for mine."),
-    ],
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The folder to be made.")],
-    *,
-    as_: Annotated[
-        str, typer.Option("--as", metavar="HANDLE", help="With `me`: the agent, by its credentials here.")
-    ] = "",
-    home: Home = None,
-    as_json: OneJson = False,
-) -> None:
+@click.command()
+@click.argument("account", help="Its handle or id; `me`: ask the platform for mine.")
+@click.argument("path", type=PATH, help="The folder to be made.")
+@click.option("--as", "as_", metavar="HANDLE", default="", help="With `me`: the agent, by its credentials here.")
+@home_option
+@one_json_option
+def export(*, account: str, path: Path, as_: str, home: Path | None, as_json: bool) -> None:
     """Write an account's rows and artifacts to a new folder.
 
     Exit codes: 0 done, 1 done, and artifacts are missing or damaged; 3 not.
@@ -49,7 +43,7 @@ def export(
         f"{path}: {sum(done.rows.values())} rows and {done.artifacts} artifacts of {done.account_id}",
         as_json=as_json,
     )
-    raise typer.Exit(1 if done.missing else 0)
+    raise click.exceptions.Exit(1 if done.missing else 0)
 
 
 def _mine(handle: str, path: Path) -> "Exported":

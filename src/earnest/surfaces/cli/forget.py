@@ -3,23 +3,21 @@
 import contextlib
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from earnest.foundation.errors import Refused
 from earnest.surfaces.cli.here import home_and_books
-from earnest.surfaces.cli.options import Home, OneJson
+from earnest.surfaces.cli.options import home_option, one_json_option
 from earnest.surfaces.cli.printing import present
 
 
-def forget(
-    account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account, by its handle or id.")],
-    *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    home: Home = None,
-    as_json: OneJson = False,
-) -> None:
+@click.command()
+@click.argument("account", help="The account, by its handle or id.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@home_option
+@one_json_option
+def forget(*, account: str, yes: bool, home: Path | None, as_json: bool) -> None:
     """Remove what an account's owner wrote from rows and facts, and end the account.
 
     It cannot be undone. Exit codes: 0 done, 3 not.
@@ -32,7 +30,7 @@ def forget(
     if isinstance(books, Path) and not books.is_file():
         raise Refused("no_database", f"there is no database at {books}")
     if not yes:
-        typer.confirm(f"Forget {account} for good?", abort=True)
+        click.confirm(f"Forget {account} for good?", abort=True)
     with contextlib.closing(Database.open(books, clock)) as database:
         done = database.write_sync(partial(forgetting, name=account, at_ms=clock.now_ms()))
     present(

@@ -1,13 +1,16 @@
 """`earnest gc`: files that nobody needs any more go."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated
+from typing import Any, TypeVar
 
-import typer
+import click
 
 from earnest.surfaces.cli.here import settings_of
-from earnest.surfaces.cli.options import OneJson
+from earnest.surfaces.cli.options import Whole, one_json_option
 from earnest.surfaces.cli.printing import present, tell
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 SORTS = (
     ("runs", "files"),
@@ -18,27 +21,26 @@ SORTS = (
 )
 """What goes, and what a line of it begins with."""
 
-Days = Annotated[int | None, typer.Option(min=0, metavar="DAYS", help="Instead of the setting.")]
+
+def _days_option(what: str) -> Callable[[F], F]:
+    return click.option(f"--{what}-days", type=Whole(0), metavar="DAYS", help="Instead of the setting.")
 
 
-def gc(
-    *,
-    dry: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
-    runs_days: Days = None,
-    stages_days: Days = None,
-    verdicts_days: Days = None,
-    artifacts_days: Days = None,
-    audit_days: Days = None,
-    as_json: OneJson = False,
-) -> None:
+@click.command()
+@click.option("--dry-run", "dry", is_flag=True, help="Only say what would go.")
+@_days_option("runs")
+@_days_option("stages")
+@_days_option("verdicts")
+@_days_option("artifacts")
+@_days_option("audit")
+@one_json_option
+def gc(*, dry: bool, as_json: bool, **days: int | None) -> None:
     """Remove old runs, verdicts, unused artifacts and audit files. Facts stay.
 
     Exit codes: 0 done, 3 not.
     """
     from earnest.app.sweeping import sweep  # noqa: PLC0415
 
-    days = {"runs_days": runs_days, "stages_days": stages_days, "verdicts_days": verdicts_days}
-    days |= {"artifacts_days": artifacts_days, "audit_days": audit_days}
     given = {name: value for name, value in days.items() if value is not None}
     done = sweep(replace(settings_of(), **given), dry=dry, tell=tell)  # type: ignore[arg-type]
     tell("")

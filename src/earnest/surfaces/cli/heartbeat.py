@@ -1,13 +1,13 @@
 """`earnest heartbeat`: what an agent's HEARTBEAT.md promises, whether it is what was pinned; any program keeps it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from earnest.surfaces.cli.here import finish, settings_of
 from earnest.surfaces.cli.in_the_name_of import credentials_of
-from earnest.surfaces.cli.options import As, OneJson
+from earnest.surfaces.cli.options import PATH, Group, Whole, as_option, one_json_option
 from earnest.surfaces.cli.printing import complain, present, say, say_json
 
 if TYPE_CHECKING:
@@ -15,36 +15,58 @@ if TYPE_CHECKING:
 
     from earnest.contracts.heartbeat.task import HeartbeatContract, HeartbeatTask
 
-app = typer.Typer(help="HEARTBEAT.md: what an agent looks after.", no_args_is_help=True)
+
+@click.group(cls=Group)
+def heartbeat() -> None:
+    """HEARTBEAT.md: what an agent looks after."""
+
 
 NAME = Path("HEARTBEAT.md")
-File = Annotated[
-    Path, typer.Argument(metavar="[FILE]", help="The file; HEARTBEAT.md of this folder.", show_default=False)
-]
-FileOption = Annotated[
-    Path, typer.Option("--file", metavar="FILE", help="The file; HEARTBEAT.md of this folder.", show_default=False)
-]
+file_argument = click.argument("file", type=PATH, default=NAME, help="The file; HEARTBEAT.md of this folder.")
+file_option = click.option(
+    "--file", type=PATH, metavar="FILE", default=NAME, help="The file; HEARTBEAT.md of this folder."
+)
 
 
-@app.command()
+@heartbeat.command()
+@click.option("--exec", "command", required=True, metavar="CMD", help="The program that does the work.")
+@click.option(
+    "--file",
+    type=PATH,
+    metavar="FILE",
+    default=NAME,
+    show_default=True,
+    help="The contract; HEARTBEAT.md of this folder.",
+)
+@click.option(
+    "--timeout",
+    type=Whole(1, 86_400),
+    metavar="SECONDS",
+    default=600,
+    show_default=True,
+    help="How long a turn may take.",
+)
+@click.option("--active-hours", metavar="HH:MM-HH:MM", default="", help="When the program may run; always by default.")
+@click.option(
+    "--zone", metavar="ZONE", default="UTC", show_default=True, help="Whose clocks these hours are by (IANA)."
+)
+@click.option("--once", is_flag=True, help="One cycle, then end.")
+@click.option("--dry-run", is_flag=True, help="One cycle, of which nothing is handed in: show what would be.")
+@click.option("--pass-key", is_flag=True, help="Give the program EARNEST_URL and EARNEST_KEY.")
+@as_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each cycle.")
 def run(
-    command: Annotated[str, typer.Option("--exec", metavar="CMD", help="The program that does the work.")],
     *,
-    file: Annotated[
-        Path, typer.Option("--file", metavar="FILE", help="The contract; HEARTBEAT.md of this folder.")
-    ] = NAME,
-    timeout: Annotated[int, typer.Option(metavar="SECONDS", min=1, max=86_400, help="How long a turn may take.")] = 600,
-    active_hours: Annotated[
-        str, typer.Option(metavar="HH:MM-HH:MM", help="When the program may run; always by default.")
-    ] = "",
-    zone: Annotated[str, typer.Option(metavar="ZONE", help="Whose clocks these hours are by (IANA).")] = "UTC",
-    once: Annotated[bool, typer.Option("--once", help="One cycle, then end.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="One cycle, of which nothing is handed in: show what would be.")
-    ] = False,
-    pass_key: Annotated[bool, typer.Option("--pass-key", help="Give the program EARNEST_URL and EARNEST_KEY.")] = False,
-    as_: As = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each cycle.")] = False,
+    command: str,
+    file: Path,
+    timeout: int,
+    active_hours: str,
+    zone: str,
+    once: bool,
+    dry_run: bool,
+    pass_key: bool,
+    as_: str,
+    as_json: bool,
 ) -> None:
     """Have a program do what is due, hand in its answers, and wait for the next time.
 
@@ -57,12 +79,13 @@ def run(
     running = Running(command=command, file=file, timeout_s=timeout, hours=active_hours, zone=zone, passes_key=pass_key)
     home, credentials = settings_of().home, credentials_of(as_)
     if dry_run:
-        raise typer.Exit(finish(rehearse_heartbeat(home, credentials, running, as_json=as_json)))
-    raise typer.Exit(finish(run_heartbeat(home, credentials, running, once=once, as_json=as_json)))
+        raise click.exceptions.Exit(finish(rehearse_heartbeat(home, credentials, running, as_json=as_json)))
+    raise click.exceptions.Exit(finish(run_heartbeat(home, credentials, running, once=once, as_json=as_json)))
 
 
-@app.command()
-def wake(as_: As = "") -> None:
+@heartbeat.command()
+@as_option
+def wake(*, as_: str) -> None:
     """Have the agent's runner on this machine look at once.
 
     Exit codes: 0 told, 3 none runs.
@@ -72,13 +95,15 @@ def wake(as_: As = "") -> None:
     say(f"woke {finish(wake_one(settings_of().home, credentials_of(as_)))}")
 
 
-@app.command()
-def lint(file: File = NAME, as_json: OneJson = False) -> None:
+@heartbeat.command()
+@file_argument
+@one_json_option
+def lint(*, file: Path, as_json: bool) -> None:
     """Name every doubtful line: no task, unknown field, taken id.
 
     Exit codes: 0 none, 1 some, 3 the file cannot be read.
     """
-    raise typer.Exit(linted(file, as_json=as_json))
+    raise click.exceptions.Exit(linted(file, as_json=as_json))
 
 
 def linted(file: Path, *, as_json: bool) -> int:
@@ -103,8 +128,10 @@ def _counted(contract: "HeartbeatContract") -> str:
             return f"{several} tasks"
 
 
-@app.command()
-def show(file: File = NAME, as_json: OneJson = False) -> None:
+@heartbeat.command()
+@file_argument
+@one_json_option
+def show(*, file: Path, as_json: bool) -> None:
     """Show the tasks, and what else the file says.
 
     Exit codes: 0 shown, 3 the file cannot be read.
@@ -122,18 +149,27 @@ def show(file: File = NAME, as_json: OneJson = False) -> None:
         say("", *contract.context.splitlines())
 
 
-@app.command()
-def add(  # noqa: PLR0917 - options, named by whoever calls
-    description: Annotated[str, typer.Argument(metavar="DESCRIPTION", help="What is to be done, in one line.")],
-    task_id: Annotated[str, typer.Option("--id", metavar="ID", help="Its id; from the description by default.")] = "",
-    is_optional: Annotated[bool, typer.Option("--optional", help="It may be left undone.")] = False,
-    verify: Annotated[str, typer.Option(metavar="HINT", help="How it is verified: a probe or check, or words.")] = "",
-    max_attempts: Annotated[int, typer.Option(min=1, max=20, help="After so many failures nobody asks again.")] = 3,
-    every: Annotated[
-        str, typer.Option(metavar="TIME", help="How often it is due: 30m, 6h, 1d. Each time by default.")
-    ] = "",
-    file: FileOption = NAME,
-    as_json: OneJson = False,
+@heartbeat.command()
+@click.argument("description", help="What is to be done, in one line.")
+@click.option("--id", "task_id", metavar="ID", default="", help="Its id; from the description by default.")
+@click.option("--optional", "is_optional", is_flag=True, help="It may be left undone.")
+@click.option("--verify", metavar="HINT", default="", help="How it is verified: a probe or check, or words.")
+@click.option(
+    "--max-attempts", type=Whole(1, 20), default=3, show_default=True, help="After so many failures nobody asks again."
+)
+@click.option("--every", metavar="TIME", default="", help="How often it is due: 30m, 6h, 1d. Each time by default.")
+@file_option
+@one_json_option
+def add(
+    *,
+    description: str,
+    task_id: str,
+    is_optional: bool,
+    verify: str,
+    max_attempts: int,
+    every: str,
+    file: Path,
+    as_json: bool,
 ) -> None:
     """Add a task to `## Tasks`; a missing file is begun.
 
@@ -144,7 +180,7 @@ def add(  # noqa: PLR0917 - options, named by whoever calls
     from earnest.contracts.heartbeat.writing import NEW_FILE, added  # noqa: PLC0415
 
     if every and every_s(every) is None:
-        raise typer.BadParameter(f"--every must be like 30m, 6h or 1d, up to 31d, not {every!r}")
+        raise click.BadParameter(f"--every must be like 30m, 6h or 1d, up to 31d, not {every!r}")
     task = HeartbeatTask(
         id=task_id or slug(description),
         description=description.strip(),
@@ -157,13 +193,12 @@ def add(  # noqa: PLR0917 - options, named by whoever calls
     _tell_task(contract, task.id, "added", as_json=as_json)
 
 
-@app.command()
-def done(
-    task_id: Annotated[str, typer.Argument(metavar="ID", help="The task's id.")],
-    is_undone: Annotated[bool, typer.Option("--undo", help="Empty the box again.")] = False,
-    file: FileOption = NAME,
-    as_json: OneJson = False,
-) -> None:
+@heartbeat.command()
+@click.argument("task_id", metavar="ID", help="The task's id.")
+@click.option("--undo", "is_undone", is_flag=True, help="Empty the box again.")
+@file_option
+@one_json_option
+def done(*, task_id: str, is_undone: bool, file: Path, as_json: bool) -> None:
     """Tick a task's box: a claim that will be verified.
 
     Exit codes: 0 ticked, 3 there is no such task.
@@ -174,8 +209,10 @@ def done(
     _tell_task(contract, task_id, "not done" if is_undone else "done", as_json=as_json)
 
 
-@app.command()
-def pin(file: File = NAME, as_json: OneJson = False) -> None:
+@heartbeat.command()
+@file_argument
+@one_json_option
+def pin(*, file: Path, as_json: bool) -> None:
     """Accept the file as it is, for `earnest heartbeat diff`.
 
     Exit codes: 0 pinned, 3 the file cannot be read.
@@ -194,8 +231,10 @@ def pin(file: File = NAME, as_json: OneJson = False) -> None:
     )
 
 
-@app.command()
-def diff(file: File = NAME, as_json: OneJson = False) -> None:
+@heartbeat.command()
+@file_argument
+@one_json_option
+def diff(*, file: Path, as_json: bool) -> None:
     """Compare the tasks with the pinned ones.
 
     Exit codes: 0 nothing is weaker, 1 a required task is gone or weaker, 3 nothing is pinned, or the
@@ -226,7 +265,7 @@ def diff(file: File = NAME, as_json: OneJson = False) -> None:
             say(f"{'weaker' if one.is_weakening else '':<7} {one.change:<9} {one.id}")
             say(*(f"{'':<18}{reason}" for reason in one.reasons))
         say(*([] if found else ["as it was pinned"]))
-    raise typer.Exit(1 if any(one.is_weakening for one in found) else 0)
+    raise click.exceptions.Exit(1 if any(one.is_weakening for one in found) else 0)
 
 
 def _bytes(file: Path) -> bytes:

@@ -8,33 +8,39 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any, cast
 
-import typer
+import click
 
 
-def help(  # noqa: A001 - the command's name
-    command: Annotated[
-        list[str] | None, typer.Argument(metavar="[COMMAND]...", help="Such as: run, or jobs post.")
-    ] = None,
-    man: Annotated[bool, typer.Option("--man", help="Print a manual page of all commands, in roff.")] = False,
-) -> None:
+@click.command()
+@click.argument("command", nargs=-1, help="Such as: run, or jobs post.")
+@click.option("--man", is_flag=True, help="Print a manual page of all commands, in roff.")
+def help(command: tuple[str, ...], *, man: bool) -> None:  # noqa: A001 - the command's name
     """Explain a command, or list all of them."""
-    from earnest.surfaces.cli.commands import app_of  # noqa: PLC0415
+    from earnest.surfaces.cli.commands import program  # noqa: PLC0415
 
-    context = typer.main.get_command(app_of()).make_context("earnest", [], resilient_parsing=True)
+    context = program.make_context("earnest", [], resilient_parsing=True)
     if man:
-        typer.echo("\n".join(_page(cast("typer.Context", context))))
+        click.echo("\n".join(_page(context)))
         return
-    for word in command or ():
-        found = context.command.get_command(context, word) if hasattr(context.command, "get_command") else None
-        if found is None:
-            raise typer.BadParameter(f"{context.command_path} has no command {word!r}")
-        context = found.make_context(word, [], parent=context, resilient_parsing=True)
-    typer.echo("\n".join([context.get_help(), *_noted(context.command_path)]))
+    for word in command:
+        inner = dict(commands_in(context))
+        if word not in inner:
+            raise click.BadParameter(f"{context.command_path} has no command {word!r}")
+        context = inner[word]
+    click.echo("\n".join([context.get_help(), *_noted(context.command_path)]))
 
 
-def _page(root: typer.Context) -> Iterator[str]:
+def commands_in(context: click.Context) -> Iterator[tuple[str, click.Context]]:
+    """What a group holds, by name, as it is when it is asked for help; nothing for a command."""
+    group = context.command
+    if isinstance(group, click.Group):
+        for name in group.list_commands(context):
+            if command := group.get_command(context, name):
+                yield name, command.make_context(name, [], parent=context, resilient_parsing=True)
+
+
+def _page(root: click.Context) -> Iterator[str]:
     """Of section 1; see man-pages(7)."""
     from earnest.foundation.version import VERSION  # noqa: PLC0415
 
@@ -44,20 +50,12 @@ def _page(root: typer.Context) -> Iterator[str]:
     yield from _section(root)
 
 
-def _section(context: typer.Context) -> Iterator[str]:
-    commands: dict[str, Any] = getattr(context.command, "commands", {})
-    if not commands:
-        usage, *text = context.get_help().splitlines()
-        yield from (
-            ".SS",
-            _roff(usage.removeprefix("Usage: ")),
-            ".nf",
-            *map(_roff, text),
-            *map(_roff, _noted(context.command_path)),
-        )
-        yield ".fi"
-    for name, command in commands.items():
-        yield from _section(command.make_context(name, [], parent=context, resilient_parsing=True))
+def _section(context: click.Context) -> Iterator[str]:
+    if not isinstance(context.command, click.Group):
+        usage, *text = [*context.get_help().splitlines(), *_noted(context.command_path)]
+        yield from (".SS", _roff(usage.removeprefix("Usage: ")), ".nf", *map(_roff, text), ".fi")
+    for _, inner in commands_in(context):
+        yield from _section(inner)
 
 
 def _noted(path: str) -> Iterator[str]:

@@ -1,31 +1,26 @@
 """`earnest journal`: whether the record is what was recorded."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from earnest.surfaces.cli.here import settings_of
-from earnest.surfaces.cli.options import OneJson
+from earnest.surfaces.cli.options import Group, one_json_option
 from earnest.surfaces.cli.printing import say, say_json
 
 if TYPE_CHECKING:
     from earnest.journal.verify import JournalReport
 
-app = typer.Typer(help="Check the journal of facts.", no_args_is_help=True)
 
-
-@app.callback()
+@click.group(cls=Group)
 def journal() -> None:
-    """Check the journal of facts."""  # a group of one command needs this to stay a group
+    """Check the journal of facts."""
 
 
-@app.command()
-def verify(
-    continued: Annotated[
-        bool, typer.Option("--continue", help="Only what came after the head that was last found intact.")
-    ] = False,
-    as_json: OneJson = False,
-) -> None:
+@journal.command()
+@click.option("--continue", "continued", is_flag=True, help="Only what came after the head that was last found intact.")
+@one_json_option
+def verify(*, continued: bool, as_json: bool) -> None:
     """Name altered, missing, inserted or moved facts, and faults of the audit log.
 
     Exit codes: 0 intact, 1 not intact, 3 there is no journal or it cannot be read.
@@ -40,7 +35,7 @@ def verify(
         say(*(f"{'audit log':<12}  {fault}" for fault in found.audit_log), *_lines(found.journal, intact=found.intact))
         if found.verified_before:
             say(f"the first {found.verified_before} facts were found intact before and not read again")
-    raise typer.Exit(0 if found.intact else 1)
+    raise click.exceptions.Exit(0 if found.intact else 1)
 
 
 def _lines(report: "JournalReport", *, intact: bool) -> list[str]:

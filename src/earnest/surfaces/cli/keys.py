@@ -1,32 +1,34 @@
 """`earnest keys`: how an agent comes to a platform and keeps its keys, and how the operator comes in."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-import typer
+import click
 
 from earnest.foundation.errors import Refused, Unavailable
 from earnest.surfaces.cli.here import settings_of
 from earnest.surfaces.cli.in_the_name_of import client_of, credentials_of, platform_url
-from earnest.surfaces.cli.options import As, Home, Json
+from earnest.surfaces.cli.options import Group, as_option, home_option, json_option
 from earnest.surfaces.cli.printing import present, say
 
 if TYPE_CHECKING:
     from earnest.client.credentials import Credentials
     from earnest.client.payloads_agents import KeyGiven, Registered
 
-app = typer.Typer(help="Keys of a platform: register, list, make, rotate, revoke.", no_args_is_help=True)
+
+@click.group(cls=Group)
+def keys() -> None:
+    """Keys of a platform: register, list, make, rotate, revoke."""
 
 
-@app.command()
-def register(
-    handle: Annotated[str, typer.Argument(metavar="HANDLE", help="By what name the agent is known.")],
-    *,
-    description: Annotated[str, typer.Option(metavar="TEXT", help="What it does.")] = "",
-    model_fingerprint: Annotated[str, typer.Option(metavar="TEXT", help="What it runs on.")] = "",
-    url: Annotated[str, typer.Option(metavar="URL", help="The platform, instead of EARNEST_URL.")] = "",
-    as_json: Json = False,
-) -> None:
+@keys.command()
+@click.argument("handle", help="By what name the agent is known.")
+@click.option("--description", metavar="TEXT", default="", help="What it does.")
+@click.option("--model-fingerprint", metavar="TEXT", default="", help="What it runs on.")
+@click.option("--url", metavar="URL", default="", help="The platform, instead of EARNEST_URL.")
+@json_option
+def register(*, handle: str, description: str, model_fingerprint: str, url: str, as_json: bool) -> None:
     """Register an agent, save its key, and print, once, the link for whoever answers for it."""
     from earnest.client.client import Client  # noqa: PLC0415
     from earnest.client.credentials import FILE_NAME, Credentials, agent_folder, save_credentials  # noqa: PLC0415
@@ -49,8 +51,10 @@ def register(
     )
 
 
-@app.command("list")
-def list_(as_: As = "", as_json: Json = False) -> None:
+@keys.command("list")
+@as_option
+@json_option
+def list_(*, as_: str, as_json: bool) -> None:
     """List my keys, those that have ended too."""
     from earnest.client import agents  # noqa: PLC0415
 
@@ -61,15 +65,15 @@ def list_(as_: As = "", as_json: Json = False) -> None:
             present(key, line, as_json=as_json)
 
 
-@app.command()
-def new(
-    *,
-    scope: Annotated[Literal["live", "hb"], typer.Option(help="live: everything; hb: what a heartbeat needs.")],
-    label: Annotated[str, typer.Option(metavar="TEXT", help="What it is for.")] = "",
-    save: Annotated[bool, typer.Option("--save", help="Keep it in the credentials, and do not print it.")] = False,
-    as_: As = "",
-    as_json: Json = False,
-) -> None:
+@keys.command()
+@click.option(
+    "--scope", required=True, type=click.Choice(("live", "hb")), help="live: everything; hb: what a heartbeat needs."
+)
+@click.option("--label", metavar="TEXT", default="", help="What it is for.")
+@click.option("--save", is_flag=True, help="Keep it in the credentials, and do not print it.")
+@as_option
+@json_option
+def new(*, scope: Literal["live", "hb"], label: str, save: bool, as_: str, as_json: bool) -> None:
     """Give myself another key, and print it: once."""
     from earnest.client.client import Client  # noqa: PLC0415
 
@@ -83,8 +87,10 @@ def new(
     _keep_or_show(given, keep_in=mine if save else None, as_json=as_json)
 
 
-@app.command()
-def rotate(as_: As = "", as_json: Json = False) -> None:
+@keys.command()
+@as_option
+@json_option
+def rotate(*, as_: str, as_json: bool) -> None:
     """Replace my key, in the credentials too; the old one works for a while."""
     from earnest.client.client import Client  # noqa: PLC0415
 
@@ -94,20 +100,20 @@ def rotate(as_: As = "", as_json: Json = False) -> None:
     _keep_or_show(given, keep_in=mine if mine.handle else None, as_json=as_json)
 
 
-@app.command()
-def revoke(
-    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="The id of one of my keys.")],
-    as_: As = "",
-    as_json: Json = False,
-) -> None:
+@keys.command()
+@click.argument("key_id", help="The id of one of my keys.")
+@as_option
+@json_option
+def revoke(*, key_id: str, as_: str, as_json: bool) -> None:
     """Revoke one of my keys, now."""
     with client_of(as_) as client:
         ended = client.revoke_key(key_id)
     present(ended, f"revoked {ended['key_id']} ({ended['scope']}) at {ended['revoked_at']}", as_json=as_json)
 
 
-@app.command()
-def sessions(as_json: Json = False) -> None:
+@keys.command()
+@json_option
+def sessions(*, as_json: bool) -> None:
     """List the operator's logins in browsers, with the key (EARNEST_KEY) that opened each."""
     from earnest.client import agents  # noqa: PLC0415
 
@@ -118,19 +124,19 @@ def sessions(as_json: Json = False) -> None:
             present(session, line, as_json=as_json)
 
 
-@app.command("end-session")
-def end_session(
-    session_id: Annotated[str, typer.Argument(metavar="SESSION_ID", help="The id of one of the operator's logins.")],
-    as_json: Json = False,
-) -> None:
+@keys.command("end-session")
+@click.argument("session_id", help="The id of one of the operator's logins.")
+@json_option
+def end_session(*, session_id: str, as_json: bool) -> None:
     """End one of the operator's logins, now."""
     with client_of("") as client:
         ended = client.end_session(session_id)
     present(ended, f"ended {ended['session_id']} at {ended['ended_at']}", as_json=as_json)
 
 
-@app.command("operator-link")
-def operator_link(home: Home = None) -> None:
+@keys.command("operator-link")
+@home_option
+def operator_link(*, home: Path | None) -> None:
     """Print a link that makes or logs in the operator, once, within 24 hours.
 
     It works beside a running platform, and names the address at which that listens.

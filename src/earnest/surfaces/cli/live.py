@@ -5,10 +5,6 @@ import contextlib
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from rich.console import Console
-from rich.status import Status as Spinner
-from rich.text import Text
-
 from earnest.effects.ground.bus.api import Bus, Envelope, Subscription
 from earnest.effects.ground.clock import Clock
 from earnest.engine.messages import CorrectionSignal, ExecutionResult, SubTask, SubTaskOutcome, ToolCalled
@@ -17,7 +13,8 @@ from earnest.foundation.instants import duration_text
 from earnest.foundation.text import printable
 from earnest.surfaces.cli.asking import Terminal, TypedLine
 from earnest.surfaces.cli.lines import NAMES, Teller
-from earnest.surfaces.cli.printing import abandon_stdout, short
+from earnest.surfaces.cli.printing import short
+from earnest.surfaces.cli.screen import Screen, wrapped
 from earnest.surfaces.cli.spoken import OutputLines, SpokenLines
 
 if TYPE_CHECKING:
@@ -48,7 +45,7 @@ async def watching(
     `terminal` asks something, nothing moves.
     """
     subscription = bus.subscribe("live view", None, capacity=QUEUE_MAX)
-    view = _View(_Console(highlight=False), clock, run_id, frozenset(hidden), typed)
+    view = _View(Screen(), clock, run_id, frozenset(hidden), typed)
     task = asyncio.get_running_loop().create_task(view.follow(subscription, terminal))
     try:
         yield view
@@ -57,29 +54,11 @@ async def watching(
         await task
 
 
-@contextlib.contextmanager
-def _stopped(spinner: Spinner, typed: TypedLine | None) -> Iterator[None]:
-    spinner.stop()
-    try:
-        with typed.paused() if typed else contextlib.nullcontext():
-            yield
-    finally:
-        spinner.start()
-
-
-class _Console(Console):
-    """A console that goes quiet, instead of ending the process, when its reader is gone."""
-
-    def on_broken_pipe(self) -> None:
-        self.quiet = True
-        abandon_stdout()
-
-
 class _View:
     def __init__(
-        self, console: Console, clock: Clock, run_id: str, hidden: frozenset[type], typed: TypedLine | None
+        self, screen: Screen, clock: Clock, run_id: str, hidden: frozenset[type], typed: TypedLine | None
     ) -> None:
-        self._console = console
+        self._screen = screen
         self._typed = typed
         self._hidden = hidden
         self._clock = clock
@@ -91,9 +70,9 @@ class _View:
         self._put_out: dict[str, dict[int, OutputLines]] = {}
 
     async def follow(self, subscription: Subscription, terminal: Terminal) -> None:
-        with self._console.status("starting") as spinner, self._typed or contextlib.nullcontext():
-            ticker = asyncio.get_running_loop().create_task(self._tick(spinner))
-            terminal.still = lambda: _stopped(spinner, self._typed)
+        with self._screen.moving(), self._typed or contextlib.nullcontext():
+            ticker = asyncio.get_running_loop().create_task(self._tick())
+            terminal.still = self._still
             terminal.promised = self._teller.promised
             async for envelope in subscription:
                 if envelope.run_id == self._run_id and type(envelope.payload) not in self._hidden:
@@ -101,7 +80,12 @@ class _View:
             terminal.still = contextlib.nullcontext
             ticker.cancel()
 
-    async def _tick(self, spinner: Spinner) -> None:
+    @contextlib.contextmanager
+    def _still(self) -> Iterator[None]:
+        with self._screen.still(), self._typed.paused() if self._typed else contextlib.nullcontext():
+            yield
+
+    async def _tick(self) -> None:
         while True:
             spent = duration_text(self._clock.now_ms() - self._started_ms)
             busy = short(", ".join(self._busy.values()) or "deciding", STATUS_CHARACTERS_MAX)
@@ -110,7 +94,7 @@ class _View:
             tail = printable("".join(said)[-STATUS_CHARACTERS_MAX:])
             typed = self._typed.text[-STATUS_CHARACTERS_MAX:] if self._typed else ""
             beside = (f"> {typed}▏", "cyan") if typed else (tail, "dim")
-            spinner.update(Text.assemble(f"{spent}  {busy}  ", beside))
+            self._screen.move(f"{spent}  {busy}  ", *beside)
             await self._clock.sleep_ms(REFRESH_MS)
 
     def said(self, turn: ModelTurn, piece: str | None) -> None:
@@ -134,13 +118,12 @@ class _View:
 
     def _say(self, who: str, *lines: str, style: str = "dim italic") -> None:
         """All at once, as the moving line is drawn anew each time."""
-        margin = f"{'':>7}  {who:<13.13}  "
+        margin = self._screen.styled(f"{'':>7}  {who:<13.13}  ", "dim")
         if lines:
-            told = Text("\n").join(Text.assemble((margin, "dim"), (line, style)) for line in lines)
-            self._console.print(told, soft_wrap=True)
+            self._screen.print(*(margin + self._screen.styled(line, style) for line in lines))
 
     def _spoken_width(self) -> int:
-        return max(WIDTH_MIN, self._console.width - MARGIN_CHARACTERS)
+        return max(WIDTH_MIN, self._screen.width - MARGIN_CHARACTERS)
 
     def _show(self, envelope: Envelope) -> None:
         if isinstance(envelope.payload, ModelAnswered) and (spoken := self._spoken.pop(envelope.payload.turn, None)):
@@ -157,12 +140,9 @@ class _View:
 
     def _print(self, margin: str, text: str, style: str) -> None:
         """On a terminal, wrapped beside the margin; elsewhere one line, whatever its length."""
-        line = Text(text, style=style)
-        if not self._console.is_terminal or self._console.width < WIDTH_MIN:
-            self._console.print(Text(margin).append_text(line), soft_wrap=True)
-            return
-        for part in line.wrap(self._console, self._console.width - len(margin)):
-            self._console.print(Text.assemble((margin, "dim"), part), soft_wrap=True)
+        is_wide = self._screen.is_terminal and self._screen.width >= WIDTH_MIN
+        for part in wrapped(text, self._screen.width - len(margin)) if is_wide else [text]:
+            self._screen.print(self._screen.styled(margin, "dim") + self._screen.styled(part, style))
             margin = " " * len(margin)
 
     def _track(self, payload: object) -> None:

@@ -1,32 +1,30 @@
 """`earnest memory`: what was learnt, how to add to it, how to have it forgotten. `earnest dream`: put it in order."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339
 from earnest.surfaces.cli.here import act, finish, settings_of
-from earnest.surfaces.cli.options import JsonLines, OneJson
+from earnest.surfaces.cli.options import Group, Whole, json_lines_option, one_json_option
 from earnest.surfaces.cli.printing import present, say, say_json
 
 if TYPE_CHECKING:
     from earnest.memory.megram import Megram
 
-app = typer.Typer(help="Look at what was learnt from earlier runs, and add to it.", no_args_is_help=True)
-persona = typer.Typer(help="The Four Laws, and the persona that a person approved.", no_args_is_help=True)
-app.add_typer(persona, name="persona")
+
+@click.group(cls=Group)
+def memory() -> None:
+    """Look at what was learnt from earlier runs, and add to it."""
 
 
-@app.command()
-def show(
-    space: Annotated[
-        str | None, typer.Argument(metavar="SPACE", help="Only this space, such as approach:TASK_CLASS/SUBTASK.")
-    ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="How many entries.")] = 50,
-    as_json: JsonLines = False,
-) -> None:
+@memory.command()
+@click.argument("space", required=False, help="Only this space, such as approach:TASK_CLASS/SUBTASK.")
+@click.option("--limit", type=Whole(1, 1000), metavar="N", default=50, show_default=True, help="How many entries.")
+@json_lines_option
+def show(*, space: str | None, limit: int, as_json: bool) -> None:
     """List what is remembered."""
     from earnest.app.readers import reading_memory  # noqa: PLC0415
 
@@ -38,16 +36,11 @@ def show(
         say(f"nothing is remembered under {space}" if space else "nothing is remembered yet")
 
 
-@app.command()
-def query(
-    space: Annotated[
-        str, typer.Argument(metavar="SPACE", help="Such as intent:TASK_CLASS or approach:TASK_CLASS/SUBTASK.")
-    ],
-    entity: Annotated[
-        str, typer.Argument(metavar="ENTITY", help="Such as env:local or approach:APPROACH.")
-    ] = "env:local",
-    as_json: OneJson = False,
-) -> None:
+@memory.command()
+@click.argument("space", help="Such as intent:TASK_CLASS or approach:TASK_CLASS/SUBTASK.")
+@click.argument("entity", default="env:local", help="Such as env:local or approach:APPROACH.  [default: env:local]")
+@one_json_option
+def query(*, space: str, entity: str, as_json: bool) -> None:
     """Ask what memory advises: exploit, avoid, caution or ignore."""
     from earnest.app.readers import reading_memory  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
@@ -62,14 +55,11 @@ def query(
     )
 
 
-@app.command()
-def remember(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="A rule, in a sentence.")],
-    tag: Annotated[
-        str | None, typer.Option(metavar="SPACE", help="For this space only, such as intent:TASK_CLASS.")
-    ] = None,
-    avoid: Annotated[bool, typer.Option("--avoid", help="It says what must not be done.")] = False,
-) -> None:
+@memory.command()
+@click.argument("text", help="A rule, in a sentence.")
+@click.option("--tag", metavar="SPACE", help="For this space only, such as intent:TASK_CLASS.")
+@click.option("--avoid", is_flag=True, help="It says what must not be done.")
+def remember(*, text: str, tag: str | None, avoid: bool) -> None:
     """Have a rule remembered for good, by default for every task."""
     from earnest.memory.megram import LOCAL, NOTES, Tag  # noqa: PLC0415
 
@@ -79,8 +69,9 @@ def remember(
     say(f"remembered: {act(lambda platform: platform.remembering.remember(text, tag=place, avoid=avoid))}")
 
 
-@app.command()
-def rebuild(as_json: OneJson = False) -> None:
+@memory.command()
+@one_json_option
+def rebuild(*, as_json: bool) -> None:
     """Rebuild memory from the facts.
 
     Exit codes: 0 made, 3 there are no facts, or another process uses the data directory.
@@ -91,10 +82,9 @@ def rebuild(as_json: OneJson = False) -> None:
     present({"entries": count}, f"made anew from the facts: {count} entries", as_json=as_json)
 
 
-@app.command()
-def forget(
-    megram_id: Annotated[str, typer.Argument(metavar="ID", help="An entry's id, from `earnest memory show`.")],
-) -> None:
+@memory.command()
+@click.argument("megram_id", metavar="ID", help="An entry's id, from `earnest memory show`.")
+def forget(*, megram_id: str) -> None:
     """Forget one entry for good."""
     from earnest.app.readers import reading_memory  # noqa: PLC0415
 
@@ -104,8 +94,14 @@ def forget(
     say(f"forgotten: {megram_id}")
 
 
+@memory.group()
+def persona() -> None:
+    """The Four Laws, and the persona that a person approved."""
+
+
 @persona.command("show")
-def show_persona(as_json: OneJson = False) -> None:
+@one_json_option
+def show_persona(*, as_json: bool) -> None:
     """Show the laws, which nobody changes, and the persona."""
     from earnest.app.readers import proposed_persona, reading_memory  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
@@ -134,17 +130,16 @@ def show_persona(as_json: OneJson = False) -> None:
 
 
 @persona.command("set")
-def set_persona(
-    by: Annotated[str, typer.Option("--by", metavar="NAME", help="The person who approves it.")],
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="Who the agent is to be.")] = "",
-    proposed: Annotated[bool, typer.Option("--proposed", help="The one that `show` proposes.")] = False,
-) -> None:
+@click.option("--by", required=True, metavar="NAME", help="The person who approves it.")
+@click.argument("text", default="", help="Who the agent is to be.")
+@click.option("--proposed", is_flag=True, help="The one that `show` proposes.")
+def set_persona(*, by: str, text: str, proposed: bool) -> None:
     """Approve a persona in the place of the one before."""
     from earnest.app.readers import proposed_persona, reading_memory  # noqa: PLC0415
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
 
     if text and proposed:
-        raise typer.BadParameter("give a text or --proposed, not both")
+        raise click.BadParameter("give a text or --proposed, not both")
     if proposed:
         with reading_memory(settings_of()) as memory:
             text = proposed_persona(memory, SystemClock().now_ms())
@@ -152,13 +147,13 @@ def set_persona(
     say(f"persona approved by {by}")
 
 
-def dream(
-    now: Annotated[bool, typer.Option("--now", help="Dream one cycle now.")] = False,
-    as_json: OneJson = False,
-) -> None:
+@click.command()
+@click.option("--now", is_flag=True, help="Dream one cycle now.")
+@one_json_option
+def dream(*, now: bool, as_json: bool) -> None:
     """Let memory forget, make rules, and drop refuted ones."""
     if not now:
-        raise typer.BadParameter("memory dreams by itself beside every run; --now dreams one cycle now")
+        raise click.BadParameter("memory dreams by itself beside every run; --now dreams one cycle now")
     done = act(lambda platform: platform.dreaming.cycle())
     if as_json:
         say_json(asdict(done))
@@ -173,7 +168,7 @@ def dream(
 def _check_tags(*tags: str) -> None:
     for tag in tags:
         if not all(tag.partition(":")):
-            raise typer.BadParameter(f"{tag!r} must have the form kind:name, such as intent:python_inventory")
+            raise click.BadParameter(f"{tag!r} must have the form kind:name, such as intent:python_inventory")
 
 
 def _lines(megram: "Megram") -> list[str]:

@@ -1,12 +1,12 @@
 """`earnest metrics`: the five metrics of agents in a period."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import typer
+import click
 
 from earnest.foundation.errors import Refused
 from earnest.surfaces.cli.in_the_name_of import client_of
-from earnest.surfaces.cli.options import As, OneJson
+from earnest.surfaces.cli.options import as_option, one_json_option
 from earnest.surfaces.cli.printing import say, say_json
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _LINE: Final = "{:<20} {:>10} {:>8} {:>16} {:>17} {:>17} {:>7}"
 
 
-def metrics(
-    period: Annotated[str, typer.Option(metavar="NAME", help="A period, by name or id.")] = "current",
-    as_: As = "",
-    as_json: OneJson = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a line for each agent.")] = False,
-) -> None:
+@click.command()
+@click.option("--period", metavar="NAME", default="current", show_default=True, help="A period, by name or id.")
+@as_option
+@one_json_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a line for each agent.")
+def metrics(*, period: str, as_: str, as_json: bool, as_csv: bool) -> None:
     """Show how agents do in a period: with an operator's key all of them, else one's own."""
     if as_json and as_csv:
         raise Refused("validation", "choose --json or --csv")

@@ -1,33 +1,27 @@
 """`earnest migrate`: the books brought to this version of the program, and back; or to another engine."""
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from earnest.surfaces.cli.here import home_and_books
-from earnest.surfaces.cli.options import Home, OneJson
+from earnest.surfaces.cli.options import home_option, one_json_option
 from earnest.surfaces.cli.printing import complain, present, say, say_json, tell
 
 if TYPE_CHECKING:
     from earnest.effects.ground.storage.place import Books
 
 
-def migrate(
-    *,
-    to: Annotated[
-        str, typer.Option("--to", metavar="PLACE", help="Move the books to postgresql://… or back to sqlite.")
-    ] = "",
-    artifacts_to: Annotated[
-        str, typer.Option("--artifacts-to", metavar="PLACE", help="Copy the artifacts to s3://… or back to folder.")
-    ] = "",
-    back: Annotated[bool, typer.Option("--back", help="Put the books of before the last migration back.")] = False,
-    lose_facts: Annotated[
-        bool, typer.Option("--lose-facts", help="With --back: even if facts were recorded since.")
-    ] = False,
-    home: Home = None,
-    as_json: OneJson = False,
-) -> None:
+@click.command()
+@click.option("--to", metavar="PLACE", default="", help="Move the books to postgresql://… or back to sqlite.")
+@click.option("--artifacts-to", metavar="PLACE", default="", help="Copy the artifacts to s3://… or back to folder.")
+@click.option("--back", is_flag=True, help="Put the books of before the last migration back.")
+@click.option("--lose-facts", is_flag=True, help="With --back: even if facts were recorded since.")
+@home_option
+@one_json_option
+def migrate(*, to: str, artifacts_to: str, back: bool, lose_facts: bool, home: Path | None, as_json: bool) -> None:
     """Migrate the books, after keeping a copy; any command that writes does so, too.
 
     With --to they are copied to another engine, and compared, while nobody uses them; what was cut off goes on. Exit
@@ -37,7 +31,7 @@ def migrate(
 
     _, books = home_and_books(home)
     if sum(map(bool, (to, artifacts_to, back or lose_facts))) > 1:
-        raise typer.BadParameter("give one of --to, --artifacts-to and --back")
+        raise click.BadParameter("give one of --to, --artifacts-to and --back")
     if to:
         _move(books, to, as_json=as_json)
         return
@@ -94,4 +88,4 @@ def _copy_artifacts(books: "Books", to: str, *, as_json: bool) -> None:
         f"copied {copied} artifacts that were not there yet; now set EARNEST_ARTIFACTS or take it away",
         as_json=as_json,
     )
-    raise typer.Exit(1 if missing else 0)
+    raise click.exceptions.Exit(1 if missing else 0)

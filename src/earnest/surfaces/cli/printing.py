@@ -14,7 +14,7 @@ QUIET_NS: Final = 10 * 10**9
 
 
 class NobodyListens(Exception):
-    """The reader of stdout went away. Not an `OSError`: typer would end with exit code 1, which is an answer."""
+    """The reader of stdout went away. Not an `OSError`: click would end with exit code 1, which is an answer."""
 
 
 def say(*lines: str) -> None:

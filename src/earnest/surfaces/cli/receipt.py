@@ -3,33 +3,36 @@
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from earnest.foundation.instants import rfc3339
 from earnest.surfaces.cli.here import settings_of
 from earnest.surfaces.cli.in_the_name_of import client_of, platform_url
-from earnest.surfaces.cli.options import OneJson
+from earnest.surfaces.cli.options import PATH, Group, one_json_option
 from earnest.surfaces.cli.printing import complain, present, say, say_json
 
 if TYPE_CHECKING:
     from earnest.journal.receipt import CheckedReceipt
 
-app = typer.Typer(help="Signed receipts of what ended: show, export, verify; and witness a log.", no_args_is_help=True)
 
-What = Annotated[str, typer.Argument(metavar="WHAT", help="A claim (clm_…), a day (HANDLE/YYYY-MM-DD) or a run.")]
-As = Annotated[str, typer.Option("--as", metavar="HANDLE", help="Ask the platform, in the name of this agent here.")]
-Keys = Annotated[
-    list[str] | None, typer.Option("--key", metavar="KEY", help="The log's verifier key, or a file with it.")
-]
-Witnesses = Annotated[
-    list[str] | None, typer.Option("--witness", metavar="KEY", help="A witness that must have cosigned; several times.")
-]
+@click.group(cls=Group)
+def receipt() -> None:
+    """Signed receipts of what ended: show, export, verify; and witness a log."""
 
 
-@app.command()
-def show(what: What, *, as_: As = "", as_json: OneJson = False) -> None:
+what_argument = click.argument("what", help="A claim (clm_…), a day (HANDLE/YYYY-MM-DD) or a run.")
+agent_option = click.option(
+    "--as", "as_", metavar="HANDLE", default="", help="Ask the platform, in the name of this agent here."
+)
+
+
+@receipt.command()
+@what_argument
+@agent_option
+@one_json_option
+def show(*, what: str, as_: str, as_json: bool) -> None:
     """Show the receipt of a claim, day or run."""
     import base64  # noqa: PLC0415
 
@@ -40,14 +43,12 @@ def show(what: What, *, as_: As = "", as_json: OneJson = False) -> None:
         say(*_told(statement))
 
 
-@app.command()
-def export(
-    what: What,
-    path: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to; by default WHAT.receipt.json.")] = None,
-    *,
-    as_: As = "",
-    as_json: OneJson = False,
-) -> None:
+@receipt.command()
+@what_argument
+@click.argument("path", required=False, type=PATH, metavar="[FILE]", help="Where to; by default WHAT.receipt.json.")
+@agent_option
+@one_json_option
+def export(*, what: str, path: Path | None, as_: str, as_json: bool) -> None:
     """Write a receipt to a new file."""
     data = _receipt(what, as_)
     target = path or Path(f"{what.replace('/', '-')}.receipt.json")
@@ -60,14 +61,12 @@ def export(
     )
 
 
-@app.command()
-def verify(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="A receipt, or a checkpoint.")],
-    *,
-    key: Keys = None,
-    witness: Witnesses = None,
-    as_json: OneJson = False,
-) -> None:
+@receipt.command()
+@click.argument("path", type=PATH, metavar="FILE", help="A receipt, or a checkpoint.")
+@click.option("--key", multiple=True, metavar="KEY", help="The log's verifier key, or a file with it.")
+@click.option("--witness", multiple=True, metavar="KEY", help="A witness that must have cosigned; several times.")
+@one_json_option
+def verify(*, path: Path, key: tuple[str, ...], witness: tuple[str, ...], as_json: bool) -> None:
     """Check a receipt or checkpoint offline; without --key by the data directory's log keys.
 
     Exit codes: 0 it holds, 1 it does not, 3 bad input or usage.
@@ -79,28 +78,26 @@ def verify(
     )
 
     logs = keys_of(key) if key else keys_here(settings_of())
-    checked = check_file(path, logs, keys_of(witness or ()))
+    checked = check_file(path, logs, keys_of(witness))
     if as_json:
         say_json(_checked_json(checked))
     else:
         say(*_checked_lines(checked))
-    raise typer.Exit(1 if checked.flaws else 0)
+    raise click.exceptions.Exit(1 if checked.flaws else 0)
 
 
-@app.command()
-def key(
-    *,
-    new: Annotated[bool, typer.Option("--new", help="Sign with another key from now on.")] = False,
-    origin: Annotated[
-        str, typer.Option(metavar="NAME", help="With --new: by what name the log is known, such as example.org/log.")
-    ] = "",
-    as_json: OneJson = False,
-) -> None:
+@receipt.command()
+@click.option("--new", is_flag=True, help="Sign with another key from now on.")
+@click.option(
+    "--origin", metavar="NAME", default="", help="With --new: by what name the log is known, such as example.org/log."
+)
+@one_json_option
+def key(*, new: bool, origin: str, as_json: bool) -> None:
     """Print the verifier key of this data directory's log: what others check receipts with."""
     from earnest.app.receipts import another_log_key, log_key_here  # noqa: PLC0415
 
     if origin and not new:
-        raise typer.BadParameter("--origin goes with --new")
+        raise click.BadParameter("--origin goes with --new")
     settings = settings_of()
     found = another_log_key(settings, origin) if new else log_key_here(settings)
     present(
@@ -110,18 +107,14 @@ def key(
     )
 
 
-@app.command()
-def witness(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The platform, instead of EARNEST_URL.")] = "",
-    *,
-    key: Annotated[
-        str, typer.Option("--key", metavar="KEY", help="The log's verifier key, or a file with it; got from elsewhere.")
-    ] = "",
-    name: Annotated[str, typer.Option(metavar="NAME", help="The first time: the witness's own name.")] = "",
-    show_key: Annotated[bool, typer.Option("--show-key", help="Print the witness's verifier key, and end.")] = False,
-    send: Annotated[bool, typer.Option("--send/--no-send", help="Hand the cosignature in.")] = True,
-    as_json: OneJson = False,
-) -> None:
+@receipt.command()
+@click.argument("url", default="", help="The platform, instead of EARNEST_URL.")
+@click.option("--key", metavar="KEY", default="", help="The log's verifier key, or a file with it; got from elsewhere.")
+@click.option("--name", metavar="NAME", default="", help="The first time: the witness's own name.")
+@click.option("--show-key", is_flag=True, help="Print the witness's verifier key, and end.")
+@click.option("--send/--no-send", default=True, show_default=True, help="Hand the cosignature in.")
+@one_json_option
+def witness(*, url: str, key: str, name: str, show_key: bool, send: bool, as_json: bool) -> None:
     """See that a log only grew, and cosign its checkpoint.
 
     Exit codes: 0 it grew and is cosigned, 1 it did not: both checkpoints are kept as evidence; 3 bad input or usage.
@@ -137,7 +130,7 @@ def witness(
         present({"key": str(mine.public)}, str(mine.public), as_json=as_json)
         return
     if not key:
-        raise typer.BadParameter("give the log's verifier key with --key; its operator has it by `earnest receipt key`")
+        raise click.BadParameter("give the log's verifier key with --key; its operator has it by `earnest receipt key`")
     with Client(url or platform_url()) as client:
         found = look(home, client, keys_of([key])[0], mine, SystemClock(), send=send)
     if found.refused:
@@ -149,10 +142,10 @@ def witness(
     else:
         grew = f"{found.size} facts, {found.size - found.last_size} more than before; cosigned as {mine.name}"
         say(*map(str, found.flaws), f"kept in {found.kept}") if found.flaws else say(grew)
-    raise typer.Exit(1 if found.flaws else 0)
+    raise click.exceptions.Exit(1 if found.flaws else 0)
 
 
-@app.command()
+@receipt.command()
 def page() -> None:
     """Print an HTML page that checks receipts offline."""
     say(*files("earnest.surfaces").joinpath("receipt.html").read_text(encoding="utf-8").splitlines())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-import typer
+import click
 
 from earnest.app.readers import order_of
 from earnest.effects.ground.clock import SystemClock
@@ -27,7 +27,7 @@ def repeat(playbook: Path, work_once: Callable[[], None]) -> None:
         seen = _state(playbook)
         try:
             work_once()
-        except typer.Exit:
+        except click.exceptions.Exit:
             pass
         except EarnestError as error:
             ending_of(error)

@@ -2,33 +2,37 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from earnest.foundation.instants import rfc3339
 from earnest.surfaces.cli.here import act, list_from_books, read_books
-from earnest.surfaces.cli.options import JsonLines, OneJson
+from earnest.surfaces.cli.options import Group, Whole, json_lines_option, one_json_option
 from earnest.surfaces.cli.printing import present, say, short
 
 if TYPE_CHECKING:
     from earnest.verification.reviews.review import Decision
     from earnest.views.reviews import ReviewView
 
-app = typer.Typer(help="What waits for a person's decision.", no_args_is_help=True)
+
+@click.group(cls=Group)
+def review() -> None:
+    """What waits for a person's decision."""
+
+
 WHAT_CHARACTERS = 80
 LOCAL = "local"
 """Whoever may write the data directory: the only identity there is on one machine."""
 
-Name = Annotated[str, typer.Argument(metavar="REVIEW", help="A review, a run or a snapshot, or its beginning.")]
+name_argument = click.argument("review", help="A review, a run or a snapshot, or its beginning.")
 
 
-@app.command(name="list")
-def list_(
-    everything: Annotated[bool, typer.Option("--all", help="Also those that are decided.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, the oldest first.")] = 50,
-    as_json: JsonLines = False,
-) -> None:
+@review.command("list")
+@click.option("--all", "everything", is_flag=True, help="Also those that are decided.")
+@click.option("--limit", type=Whole(1, 1000), default=50, show_default=True, help="How many, the oldest first.")
+@json_lines_option
+def list_(*, everything: bool, limit: int, as_json: bool) -> None:
     """List what waits, the oldest first."""
     from earnest.views.reviews import list_reviews  # noqa: PLC0415
 
@@ -39,26 +43,25 @@ def list_(
         say("nothing waits for a decision")
 
 
-@app.command()
-def show(review: Name, as_json: OneJson = False) -> None:
+@review.command()
+@name_argument
+@one_json_option
+def show(*, review: str, as_json: bool) -> None:
     """Show one review: the work, the criterion, the rubric, what machines say, and the decision."""
     view = _found(review)
     present(_form(view), *_lines(view), as_json=as_json)
 
 
-@app.command()
-def decide(
-    review: Name,
-    reason: Annotated[str, typer.Option("--reason", help="Why, in a sentence; the worker reads it.")],
-    approve: Annotated[bool | None, typer.Option("--approve/--reject", help="Without a rubric: yes or no.")] = None,
-    score: Annotated[list[int] | None, typer.Option("--score", help="With a rubric: once for each line.")] = None,
-) -> None:
+@review.command()
+@name_argument
+@click.option("--reason", required=True, help="Why, in a sentence; the worker reads it.")
+@click.option("--approve/--reject", default=None, help="Without a rubric: yes or no.")
+@click.option("--score", multiple=True, type=Whole(0), help="With a rubric: once for each line.")
+def decide(*, review: str, reason: str, approve: bool | None, score: tuple[int, ...]) -> None:
     """Decide a review, for good, for this work and these criteria."""
     review_id = _found(review).review.id
     decision = act(
-        lambda platform: platform.reviews.decide(
-            review_id, approve=approve, scores=score or (), reason=reason, by=LOCAL
-        )
+        lambda platform: platform.reviews.decide(review_id, approve=approve, scores=score, reason=reason, by=LOCAL)
     )
     say(f"{review_id}  {_told(decision)}")
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, DecimalException
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from earnest.foundation.errors import Waits
 from earnest.surfaces.cli.here import finish
+from earnest.surfaces.cli.options import PATH, Whole
 from earnest.surfaces.cli.printing import complain
 
 if TYPE_CHECKING:
@@ -29,96 +30,85 @@ def _micro(text: str) -> int:
     except DecimalException:
         amount = Decimal(-1)
     if not amount.is_finite() or not 0 <= amount <= COST_MAX_MICRO or amount != int(amount):
-        raise typer.BadParameter(f"{text!r} is no amount from 0 to {COST_MAX_MICRO // 10**6} with at most 6 decimals")
+        raise click.BadParameter(f"{text!r} is no amount from 0 to {COST_MAX_MICRO // 10**6} with at most 6 decimals")
     return int(amount)
 
 
-Task = Annotated[
-    str | None, typer.Argument(metavar="TASK", help="A playbook (.yaml or .yml), or what is to be done, in words.")
-]
-Resume = Annotated[str | None, typer.Option(metavar="RUN", help="Go on with this interrupted run.")]
-New = Annotated[bool, typer.Option("--new", help="Start anew even if this task was interrupted.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Show what models say and commands put out while they do.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only.")]
-AllowWrite = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="PATH", help="Let steps that ask for it write below PATH, outside the workspace."),
-]
-AllowNetwork = Annotated[bool, typer.Option("--allow-network", help="Let steps that ask for it use the network.")]
-Yes = Annotated[
-    list[str] | None, typer.Option(metavar="ACTION", help="Say yes beforehand to exactly this action, once.")
-]
-AwaitLeave = Annotated[
-    bool, typer.Option("--await-leave", help="Without a terminal: wait for leave that is given at the dashboard.")
-]
-Shown = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--input", metavar="PATH", help="Show this file or folder, read-only; of a playbook: NAME=PATH, in its place."
-    ),
-]
-Edit = Annotated[
-    list[Path] | None,
-    typer.Option("--edit", metavar="PATH", help="Let a task in words change a copy of this file or folder."),
-]
-Never = Annotated[
-    list[str] | None,
-    typer.Option("--never", metavar="WHAT", help="What must not be touched (a path or glob) or done (in words)."),
-]
-Apply = Annotated[
-    bool, typer.Option("--apply", help="Put an accepted change in the place of what --edit named, unasked.")
-]
-Executor = Annotated[
-    str | None,
-    typer.Option(metavar="CMD", help="Have this program do the work: claude, codex, aider or any command line."),
-]
-ExecutorSandbox = Annotated[bool, typer.Option("--executor-sandbox", help="Run the program in the sandbox.")]
-Spec = Annotated[
-    Path | None, typer.Option(metavar="SPEC", help="Judge by this specification, so that no model is needed.")
-]
-PlanOnly = Annotated[bool, typer.Option("--plan-only", help="Make a plan, print it, do nothing of it.")]
-Save = Annotated[
-    Path | None, typer.Option(metavar="PLAYBOOK", help="Save the accepted run as a playbook that needs no model.")
-]
-Output = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Copy what was delivered there; made, or empty until now.")
-]
-Watch = Annotated[bool, typer.Option("--watch", help="Work the playbook anew whenever it or an input changes.")]
-MaxTokens = Annotated[int | None, typer.Option(min=0, help="Tokens that models may take.")]
-MaxCalls = Annotated[int | None, typer.Option(min=0, help="Calls of models.")]
-MaxCost = Annotated[int | None, typer.Option(metavar="AMOUNT", parser=_micro, help="Cost, as 0.50.")]
-MaxTime = Annotated[int | None, typer.Option(metavar="SECONDS", min=1, max=86_400, help="Time.")]
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print the result only.")
+await_leave_option = click.option(
+    "--await-leave", is_flag=True, help="Without a terminal: wait for leave that is given at the dashboard."
+)
 
 
-def run(  # noqa: PLR0917 - typer calls it by name
-    task: Task = None,
-    resume: Resume = None,
-    new: New = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    allow_write: AllowWrite = None,
-    allow_network: AllowNetwork = False,
-    yes: Yes = None,
-    await_leave: AwaitLeave = False,
-    shown: Shown = None,
-    edit: Edit = None,
-    never: Never = None,
-    apply: Apply = False,
-    executor: Executor = None,
-    executor_sandbox: ExecutorSandbox = False,
-    spec: Spec = None,
-    plan_only: PlanOnly = False,
-    save: Save = None,
-    output: Output = None,
-    watch: Watch = False,
-    max_tokens: MaxTokens = None,
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    max_time: MaxTime = None,
+@click.command()
+@click.argument("task", required=False, help="A playbook (.yaml or .yml), or what is to be done, in words.")
+@click.option("--resume", metavar="RUN", help="Go on with this interrupted run.")
+@click.option("--new", is_flag=True, help="Start anew even if this task was interrupted.")
+@json_option
+@quiet_option
+@click.option("--verbose", "-v", is_flag=True, help="Show what models say and commands put out while they do.")
+@click.option(
+    "--allow-write",
+    multiple=True,
+    type=PATH,
+    metavar="PATH",
+    help="Let steps that ask for it write below PATH, outside the workspace.",
+)
+@click.option("--allow-network", is_flag=True, help="Let steps that ask for it use the network.")
+@click.option("--yes", multiple=True, metavar="ACTION", help="Say yes beforehand to exactly this action, once.")
+@await_leave_option
+@click.option(
+    "--input",
+    "shown",
+    multiple=True,
+    metavar="PATH",
+    help="Show this file or folder, read-only; of a playbook: NAME=PATH, in its place.",
+)
+@click.option(
+    "--edit", multiple=True, type=PATH, metavar="PATH", help="Let a task in words change a copy of this file or folder."
+)
+@click.option(
+    "--never", multiple=True, metavar="WHAT", help="What must not be touched (a path or glob) or done (in words)."
+)
+@click.option("--apply", is_flag=True, help="Put an accepted change in the place of what --edit named, unasked.")
+@click.option(
+    "--executor", metavar="CMD", help="Have this program do the work: claude, codex, aider or any command line."
+)
+@click.option("--executor-sandbox", is_flag=True, help="Run the program in the sandbox.")
+@click.option("--spec", type=PATH, metavar="SPEC", help="Judge by this specification, so that no model is needed.")
+@click.option("--plan-only", is_flag=True, help="Make a plan, print it, do nothing of it.")
+@click.option("--save", type=PATH, metavar="PLAYBOOK", help="Save the accepted run as a playbook that needs no model.")
+@click.option("--output", type=PATH, metavar="DIR", help="Copy what was delivered there; made, or empty until now.")
+@click.option("--watch", is_flag=True, help="Work the playbook anew whenever it or an input changes.")
+@click.option("--max-tokens", "tokens", type=Whole(0), help="Tokens that models may take.")
+@click.option("--max-calls", "model_calls", type=Whole(0), help="Calls of models.")
+@click.option("--max-cost", "cost_micro", type=_micro, metavar="AMOUNT", help="Cost, as 0.50.")
+@click.option("--max-time", "time_s", type=Whole(1, 86_400), metavar="SECONDS", help="Time.")
+def run(
+    *,
+    task: str | None,
+    resume: str | None,
+    new: bool,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+    allow_write: tuple[Path, ...],
+    allow_network: bool,
+    yes: tuple[str, ...],
+    await_leave: bool,
+    shown: tuple[str, ...],
+    edit: tuple[Path, ...],
+    never: tuple[str, ...],
+    apply: bool,
+    executor: str | None,
+    executor_sandbox: bool,
+    spec: Path | None,
+    plan_only: bool,
+    save: Path | None,
+    output: Path | None,
+    watch: bool,
+    **bounds: int | None,
 ) -> None:
     """Work a playbook, or a task in words, under contract.
 
@@ -130,11 +120,11 @@ def run(  # noqa: PLR0917 - typer calls it by name
     from earnest.app.orders import Bounds, Words  # noqa: PLC0415
 
     if (task is None) == (resume is None):
-        raise typer.BadParameter("give either a TASK or --resume RUN")
-    words = Words(text=task or "", executor=executor, executor_sandbox=executor_sandbox)
-    bounds = Bounds(tokens=max_tokens, model_calls=max_calls, cost_micro=max_cost, time_s=max_time)
-    words = replace(words, bounds=bounds, never=tuple(never or ()))
-    asked, inputs = _task(task, words, shown or (), edit or (), spec), _inputs_given(task, shown or ())
+        raise click.BadParameter("give either a TASK or --resume RUN")
+    words = Words(
+        text=task or "", executor=executor, executor_sandbox=executor_sandbox, bounds=Bounds(**bounds), never=never
+    )
+    asked, inputs = _task(task, words, shown, edit, spec), _inputs_given(task, shown)
     _check(asked, save, output, watch=watch, plan_only=plan_only)
     _open(asked or str(resume), inputs, spec, live=(live := not (as_json or quiet)))
     from earnest.surfaces.cli.task import TaskRequest  # noqa: PLC0415 - loads all that runs need
@@ -145,7 +135,7 @@ def run(  # noqa: PLR0917 - typer calls it by name
         resume=resume,
         new=new,
         live=live,
-        grants=_grants(allow_write or (), yes or (), network=allow_network),
+        grants=_grants(allow_write, yes, network=allow_network),
         plan_only=plan_only,
         awaits_leave=await_leave,
         verbose=verbose,
@@ -155,16 +145,13 @@ def run(  # noqa: PLR0917 - typer calls it by name
     work(request, save, as_json=as_json, apply=apply, output=output)
 
 
-def resume(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as it was told.")],
-    effect: Annotated[
-        str | None,
-        typer.Option(metavar="WHAT", help="What became of the unknown effect: happened, absent or give-up."),
-    ] = None,
-    await_leave: AwaitLeave = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+@click.command()
+@click.argument("run", help="The run's id, as it was told.")
+@click.option("--effect", metavar="WHAT", help="What became of the unknown effect: happened, absent or give-up.")
+@await_leave_option
+@json_option
+@quiet_option
+def resume(*, run: str, effect: str | None, await_leave: bool, as_json: bool, quiet: bool) -> None:
     """Continue a waiting run, or tell an untold end.
 
     Exit codes: as for `earnest run`. Where a crash left open whether an effect happened and no `look` can tell, a
@@ -180,7 +167,7 @@ def resume(
 
     decisions = [decision.value for decision in EffectDecision]
     if effect is not None and effect not in decisions:
-        raise typer.BadParameter(f"--effect is one of {', '.join(decisions)}, not {effect!r}")
+        raise click.BadParameter(f"--effect is one of {', '.join(decisions)}, not {effect!r}")
     request = TaskRequest(
         task=None,
         resume=run,
@@ -196,14 +183,14 @@ def _task(
 ) -> "Path | Words | None":
     """A playbook, or the words with what they name; None: a run is resumed."""
     if words.executor is None and (spec or words.executor_sandbox):
-        raise typer.BadParameter("--spec and --executor-sandbox go with --executor")
+        raise click.BadParameter("--spec and --executor-sandbox go with --executor")
     if task is not None and not _is_playbook(task):
         from earnest.app.orders import named  # noqa: PLC0415
 
         inputs = named([Path(path) for path in shown], "--input")
         return replace(words, inputs=inputs, edits=named(edit, "--edit", taken=inputs))
     if words != type(words)(text=words.text) or edit:
-        raise typer.BadParameter(f"{', '.join(FOR_WORDS)} are for a task in words")
+        raise click.BadParameter(f"{', '.join(FOR_WORDS)} are for a task in words")
     return Path(task) if task else None
 
 
@@ -213,7 +200,7 @@ def _inputs_given(task: str | None, shown: Sequence[str]) -> dict[str, Path]:
         return {}
     given = {name: Path(path) for name, _, path in (one.partition("=") for one in shown)}
     if task is None or not all(name and str(path) != "." for name, path in given.items()):
-        raise typer.BadParameter("of a playbook an input is given as NAME=PATH; a resumed run has its own")
+        raise click.BadParameter("of a playbook an input is given as NAME=PATH; a resumed run has its own")
     return given
 
 
@@ -261,16 +248,16 @@ def work(
             offer(worked.run_id, unasked=apply)
     finally:
         note_told(worked.workspace.parent)  # the last thing of all: killed before, we would tell it again
-    raise typer.Exit(code)
+    raise click.exceptions.Exit(code)
 
 
 def _check(
     asked: "Path | Words | None", save: Path | None, output: Path | None, *, watch: bool, plan_only: bool
 ) -> None:
     if plan_only and (asked is None or save):
-        raise typer.BadParameter("--plan-only does nothing that could be resumed or saved")
+        raise click.BadParameter("--plan-only does nothing that could be resumed or saved")
     if watch and not isinstance(asked, Path):
-        raise typer.BadParameter("--watch is for a playbook")
+        raise click.BadParameter("--watch is for a playbook")
     if save is not None:
         _check_target(save, asked)
     if output is not None:
@@ -279,17 +266,17 @@ def _check(
 
 def _check_target(playbook: Path, task: "Path | Words | None") -> None:
     if isinstance(task, Path):
-        raise typer.BadParameter("--save is for a task in words: a playbook is one already")
+        raise click.BadParameter("--save is for a task in words: a playbook is one already")
     if playbook.suffix not in PLAYBOOK_SUFFIXES:
-        raise typer.BadParameter(f"a playbook's name ends in .yaml or .yml, {playbook} does not")
+        raise click.BadParameter(f"a playbook's name ends in .yaml or .yml, {playbook} does not")
     if playbook.exists() or not playbook.parent.is_dir():
-        raise typer.BadParameter(f"{playbook} {'is there already' if playbook.exists() else 'has no folder to be in'}")
+        raise click.BadParameter(f"{playbook} {'is there already' if playbook.exists() else 'has no folder to be in'}")
 
 
 def _check_output(folder: Path, *, anew: bool) -> None:
     """What lies there would be mixed up with what is delivered; a playbook that is watched writes over its own."""
     if folder.exists() and not (folder.is_dir() and (anew or not any(folder.iterdir()))):
-        raise typer.BadParameter(f"--output {folder} is there already: name a folder that is not, or an empty one")
+        raise click.BadParameter(f"--output {folder} is there already: name a folder that is not, or an empty one")
 
 
 def _grants(write: Sequence[Path], approved: Sequence[str], *, network: bool) -> "Grants":

@@ -1,13 +1,13 @@
 """`earnest runs` and `earnest show`: what was run, and what happened in it."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from earnest.foundation.instants import duration_text, rfc3339
 from earnest.surfaces.cli.here import list_from_books, read_books, settings_of
-from earnest.surfaces.cli.options import JsonLines, RunId
+from earnest.surfaces.cli.options import Whole, json_lines_option, run_argument
 from earnest.surfaces.cli.printing import present, say, say_json, short
 
 if TYPE_CHECKING:
@@ -19,10 +19,12 @@ CHANGES_SHOWN_MAX = 5
 NO_RUNS = "no runs yet; try `earnest run PLAYBOOK`"
 
 
-def runs(
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="How many, the newest first.")] = 20,
-    as_json: JsonLines = False,
-) -> None:
+@click.command()
+@click.option(
+    "--limit", type=Whole(1, 1000), metavar="N", default=20, show_default=True, help="How many, the newest first."
+)
+@json_lines_option
+def runs(*, limit: int, as_json: bool) -> None:
     """List runs, the newest first."""
     from earnest.views.runs import list_runs  # noqa: PLC0415
 
@@ -33,12 +35,12 @@ def runs(
         say(NO_RUNS)
 
 
-def show(
-    run: RunId = None,
-    log: Annotated[bool, typer.Option("--log", help="Show what models were told and answered instead.")] = False,
-    plot: Annotated[bool, typer.Option("--plot", help="Draw the loss over the rounds, too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object; with --log, one a line.")] = False,
-) -> None:
+@click.command()
+@run_argument
+@click.option("--log", is_flag=True, help="Show what models were told and answered instead.")
+@click.option("--plot", is_flag=True, help="Draw the loss over the rounds, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; with --log, one a line.")
+def show(*, run: str | None, log: bool, plot: bool, as_json: bool) -> None:
     """Show a run: criteria, evidence, rounds, and what was remembered."""
     from earnest.surfaces.charts import terminal  # noqa: PLC0415
     from earnest.surfaces.cli.task_log import print_log  # noqa: PLC0415

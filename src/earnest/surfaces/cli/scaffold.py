@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
-import typer
+import click
 
 from earnest.foundation.errors import Faulty
-from earnest.surfaces.cli.options import OneJson
+from earnest.surfaces.cli.options import PATH, one_json_option
 from earnest.surfaces.cli.printing import say, say_json
 
 NEXT: Final[Mapping[str, tuple[str, ...]]] = {
@@ -23,29 +23,31 @@ _FORMAT: Final = re.compile(r"^format:[ \t]*(?P<name>[\w-]+)", re.MULTILINE)
 _HEAD_BYTES: Final = 64 * 1024
 
 
-def init(
-    kind: Annotated[
-        Literal["playbook", "spec", "heartbeat"], typer.Argument(metavar="KIND", help="playbook, spec or heartbeat.")
-    ],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where; made if it is not there.")] = Path(),
-) -> None:
+@click.command()
+@click.argument(
+    "kind", type=click.Choice(("playbook", "spec", "heartbeat")), metavar="KIND", help="playbook, spec or heartbeat."
+)
+@click.argument("folder", type=PATH, default=Path(), help="Where; made if it is not there.  [default: .]")
+def init(*, kind: Literal["playbook", "spec", "heartbeat"], folder: Path) -> None:
     """Write working files to start from; nothing is overwritten.
 
     Exit codes: 0 written, 3 a file is there already.
     """
     wanted = dict(_found(files("earnest.surfaces.cli") / "templates" / kind))
     if there := [name for name in wanted if (folder / name).exists()]:
-        raise typer.BadParameter(f"{folder / there[0]} is there already")
+        raise click.BadParameter(f"{folder / there[0]} is there already")
     for name, text in wanted.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     say(*(f"wrote {folder / name}" for name in wanted), "", *(line.format(folder=folder) for line in NEXT[kind]))
 
 
-def lint(
-    named: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Playbooks, specifications, HEARTBEAT.md.")],
-    as_json: OneJson = False,
-) -> None:
+@click.command()
+@click.argument(
+    "named", nargs=-1, required=True, type=PATH, metavar="FILE...", help="Playbooks, specifications, HEARTBEAT.md."
+)
+@one_json_option
+def lint(*, named: tuple[Path, ...], as_json: bool) -> None:
     """Find faults in files, each with its line.
 
     Exit codes, of several files the highest: 0 nothing, 1 lines of a HEARTBEAT.md that are not what they seem, 2 a
@@ -59,7 +61,7 @@ def lint(
             codes.append(_lint(file, as_json=as_json))
         except (Faulty, OSError) as error:
             codes.append(ending_of(error))
-    raise typer.Exit(max(codes))
+    raise click.exceptions.Exit(max(codes))
 
 
 def _lint(file: Path, *, as_json: bool) -> int:

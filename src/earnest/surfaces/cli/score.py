@@ -1,23 +1,23 @@
 """`earnest score`: how an agent stands with its word today, and how it stood before."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from earnest.surfaces.cli.in_the_name_of import client_of
-from earnest.surfaces.cli.options import As, OneJson
+from earnest.surfaces.cli.options import as_option, one_json_option
 from earnest.surfaces.cli.printing import say, say_json
 
 if TYPE_CHECKING:
     from earnest.client.payloads_scores import History, Score
 
 
-def score(
-    plot: Annotated[bool, typer.Option("--plot", help="Draw the recorded days, and the bar that rises.")] = False,
-    as_: As = "",
-    as_json: OneJson = False,
-) -> None:
+@click.command()
+@click.option("--plot", is_flag=True, help="Draw the recorded days, and the bar that rises.")
+@as_option
+@one_json_option
+def score(*, plot: bool, as_: str, as_json: bool) -> None:
     """Show the score, target and tier of an agent, and its last days."""
     from earnest.surfaces.charts import Chart, Series, terminal  # noqa: PLC0415
 

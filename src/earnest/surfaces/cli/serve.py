@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from earnest.foundation.errors import EarnestError, Refused
 from earnest.surfaces.cli.here import settings_of
-from earnest.surfaces.cli.options import Home
+from earnest.surfaces.cli.options import Whole, home_option
 from earnest.surfaces.cli.printing import complain, say, say_json
 
 if TYPE_CHECKING:
@@ -22,18 +22,15 @@ if TYPE_CHECKING:
     from earnest.app.settings import Settings
 
 
+@click.command()
+@click.option("--host", help="Where to listen.")
+@click.option("--port", type=Whole(0, 65_535), help="On which port; 0: any free one.")
+@home_option
+@click.option("--practice", is_flag=True, help="Give each agent an owner of its own, made up; no real money.")
+@click.option("--no-work", is_flag=True, help="Only answer: what is handed in waits for `earnest worker`.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object once it listens.")
 def serve(
-    host: Annotated[str | None, typer.Option(help="Where to listen.")] = None,
-    port: Annotated[int | None, typer.Option(min=0, max=65_535, help="On which port; 0: any free one.")] = None,
-    home: Home = None,
-    *,
-    practice: Annotated[
-        bool, typer.Option("--practice", help="Give each agent an owner of its own, made up; no real money.")
-    ] = False,
-    no_work: Annotated[
-        bool, typer.Option("--no-work", help="Only answer: what is handed in waits for `earnest worker`.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object once it listens.")] = False,
+    *, host: str | None, port: int | None, home: Path | None, practice: bool, no_work: bool, as_json: bool
 ) -> None:
     """Serve the platform until SIGINT or SIGTERM comes; SIGHUP takes the settings anew.
 

@@ -1,22 +1,23 @@
 """`earnest simulate` and `earnest recompute`: the books in a made-up year, and those of a data directory."""
 
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
+import click
 
 from earnest.surfaces.cli.here import finish, read_books
-from earnest.surfaces.cli.options import OneJson
+from earnest.surfaces.cli.options import Whole, one_json_option
 from earnest.surfaces.cli.printing import present, tell
 
 
-def simulate(
-    days: Annotated[int, typer.Option(min=1, max=4000, help="Days of the market's time.")] = 400,
-    agents: Annotated[int, typer.Option(min=3, max=1000, help="Who takes part; a third of them buy.")] = 60,
-    jobs: Annotated[int, typer.Option(min=1, max=100_000, help="How many jobs are posted.")] = 5_200,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed is the same simulation.")] = 1,
-    as_json: OneJson = False,
-) -> None:
+@click.command()
+@click.option("--days", type=Whole(1, 4000), default=400, show_default=True, help="Days of the market's time.")
+@click.option(
+    "--agents", type=Whole(3, 1000), default=60, show_default=True, help="Who takes part; a third of them buy."
+)
+@click.option("--jobs", type=Whole(1, 100_000), default=5_200, show_default=True, help="How many jobs are posted.")
+@click.option("--seed", type=Whole(0), default=1, show_default=True, help="The same seed is the same simulation.")
+@one_json_option
+def simulate(*, days: int, agents: int, jobs: int, seed: int, as_json: bool) -> None:
     """Simulate a market of agents that vanish, cheat, quarrel and retry; check all rules."""
     from earnest.app.simulating import simulated  # noqa: PLC0415
     from earnest.runtime.simulation.story import SimulationPlan  # noqa: PLC0415
@@ -32,10 +33,12 @@ def simulate(
         f"{len(found.wrongs)} wrongs" if found.wrongs else "nothing is wrong",
         as_json=as_json,
     )
-    raise typer.Exit(1 if found.wrongs else 0)
+    raise click.exceptions.Exit(1 if found.wrongs else 0)
 
 
-def recompute(as_json: OneJson = False) -> None:
+@click.command()
+@one_json_option
+def recompute(*, as_json: bool) -> None:
     """Rebuild every table from the facts, and compare."""
     from earnest.effects.ground.clock import SystemClock  # noqa: PLC0415
     from earnest.runtime.recompute import recompute as made_anew  # noqa: PLC0415
@@ -47,4 +50,4 @@ def recompute(as_json: OneJson = False) -> None:
         f"{found.rows} rows from {found.facts} facts; {len(found.differences)} differ",
         as_json=as_json,
     )
-    raise typer.Exit(1 if found.differences else 0)
+    raise click.exceptions.Exit(1 if found.differences else 0)

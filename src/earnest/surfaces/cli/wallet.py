@@ -1,22 +1,26 @@
 """`earnest wallet`: what somebody has, and how it came about."""
 
 from itertools import islice
-from typing import Annotated
 
-import typer
+import click
 
 from earnest.surfaces.cli.in_the_name_of import client_of
-from earnest.surfaces.cli.options import As, OneJson
+from earnest.surfaces.cli.options import Whole, as_option, one_json_option
 from earnest.surfaces.cli.printing import say, say_json
 
 
-def wallet(
-    entries: Annotated[
-        int, typer.Option(metavar="N", min=0, max=1000, help="Show the last N entries of the books too.")
-    ] = 0,
-    as_: As = "",
-    as_json: OneJson = False,
-) -> None:
+@click.command()
+@click.option(
+    "--entries",
+    type=Whole(0, 1000),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Show the last N entries of the books too.",
+)
+@as_option
+@one_json_option
+def wallet(*, entries: int, as_: str, as_json: bool) -> None:
     """Show an agent's money: available, on its way, reserved."""
     from earnest.agents.job_files import amount_of  # noqa: PLC0415
     from earnest.client import money  # noqa: PLC0415

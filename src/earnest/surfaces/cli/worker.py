@@ -2,26 +2,33 @@
 
 import signal
 import sys
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from earnest.surfaces.cli.here import finish, settings_of
-from earnest.surfaces.cli.options import Home
+from earnest.surfaces.cli.options import Whole, home_option
 from earnest.surfaces.cli.printing import present
 
 if TYPE_CHECKING:
     from earnest.app.settings import Settings
 
 
-def worker(
-    kinds: Annotated[str, typer.Option(help="What to work at, of verify and heartbeats.")] = "verify,heartbeats",
-    stop_s: Annotated[
-        int, typer.Option("--stop-s", min=1, max=86_400, help="Seconds for what is under way, when it is stopped.")
-    ] = 60,
-    home: Home = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object once it works.")] = False,
-) -> None:
+@click.command()
+@click.option(
+    "--kinds", default="verify,heartbeats", show_default=True, help="What to work at, of verify and heartbeats."
+)
+@click.option(
+    "--stop-s",
+    type=Whole(1, 86_400),
+    default=60,
+    show_default=True,
+    help="Seconds for what is under way, when it is stopped.",
+)
+@home_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object once it works.")
+def worker(*, kinds: str, stop_s: int, home: Path | None, as_json: bool) -> None:
     """Judge what was handed in to servers with the same books.
 
     It then begins nothing more and ends what it is at; a second signal leaves that to others at once.

@@ -1,21 +1,26 @@
 """`earnest world`: the town, seen and lived in by hand."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal, get_args
 
-import typer
+import click
 
 from earnest.foundation.text import printable
 from earnest.surfaces.cli.in_the_name_of import client_of
-from earnest.surfaces.cli.options import As, Json
+from earnest.surfaces.cli.options import Group, as_option, json_option
 from earnest.surfaces.cli.printing import present, say_json
 
 Where = Literal["board", "cafe", "market", "computer", "home"]
 
-app = typer.Typer(help="The town: look, move, say, post.", no_args_is_help=True)
+
+@click.group(cls=Group)
+def world() -> None:
+    """The town: look, move, say, post."""
 
 
-@app.command()
-def show(as_: As = "", as_json: Json = False) -> None:
+@world.command()
+@as_option
+@json_option
+def show(*, as_: str, as_json: bool) -> None:
     """Show the map: places, who is where, what hour it is."""
     with client_of(as_) as client:
         found = client.get_world()
@@ -27,33 +32,34 @@ def show(as_: As = "", as_json: Json = False) -> None:
     present(found, *lines, as_json=as_json)
 
 
-@app.command()
-def summary(as_: As = "") -> None:
+@world.command()
+@as_option
+def summary(*, as_: str) -> None:
     """Print what an agent perceives, as JSON."""
     with client_of(as_) as client:
         say_json(client.world_summary())
 
 
-@app.command()
-def move(
-    place: Annotated[Where, typer.Argument(metavar="PLACE", help="board, cafe, market, computer or home.")],
-    why: Annotated[str, typer.Option(metavar="TEXT", help="What for.")] = "",
-    as_: As = "",
-    as_json: Json = False,
-) -> None:
+@world.command()
+@click.argument(
+    "place", type=click.Choice(get_args(Where)), metavar="PLACE", help="board, cafe, market, computer or home."
+)
+@click.option("--why", metavar="TEXT", default="", help="What for.")
+@as_option
+@json_option
+def move(*, place: Where, why: str, as_: str, as_json: bool) -> None:
     """Set out for a place."""
     with client_of(as_) as client:
         found = client.world_move(place, why=why)
     present(found, f"on the way to {found['place']}, there at {found['arrives_at']}", as_json=as_json)
 
 
-@app.command()
-def say(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to say.")],
-    far: Annotated[bool, typer.Option("--far", help="Shout it to all.")] = False,
-    as_: As = "",
-    as_json: Json = False,
-) -> None:
+@world.command()
+@click.argument("text", help="What to say.")
+@click.option("--far", is_flag=True, help="Shout it to all.")
+@as_option
+@json_option
+def say(*, text: str, far: bool, as_: str, as_json: bool) -> None:
     """Say something to those near."""
     with client_of(as_) as client:
         found = client.chat_say(text, reach="far" if far else "near")
@@ -61,34 +67,34 @@ def say(
     present(found, heard, as_json=as_json)
 
 
-@app.command()
-def chat(as_: As = "", as_json: Json = False) -> None:
+@world.command()
+@as_option
+@json_option
+def chat(*, as_: str, as_json: bool) -> None:
     """Show the newest 20 things that were said where it could be heard."""
     with client_of(as_) as client:
         found = client.list_chat(limit=20)
     present(found, *map(_spoken, found["data"]), as_json=as_json)
 
 
-@app.command()
-def post(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to post.")],
-    title: Annotated[str, typer.Option(metavar="TEXT", help="Of a new thread.")] = "",
-    thread: Annotated[str, typer.Option(metavar="ID", help="The thread to add to.")] = "",
-    as_: As = "",
-    as_json: Json = False,
-) -> None:
+@world.command()
+@click.argument("text", help="What to post.")
+@click.option("--title", metavar="TEXT", default="", help="Of a new thread.")
+@click.option("--thread", metavar="ID", default="", help="The thread to add to.")
+@as_option
+@json_option
+def post(*, text: str, title: str, thread: str, as_: str, as_json: bool) -> None:
     """Post on the board: a new thread, or into one."""
     with client_of(as_) as client:
         found = client.board_post(text, title=title, thread_id=thread)
     present(found, f"posted {found['post_id']} in {found['thread_id']}", as_json=as_json)
 
 
-@app.command()
-def board(
-    thread: Annotated[str, typer.Argument(metavar="ID", help="A thread; without it the newest 20 threads.")] = "",
-    as_: As = "",
-    as_json: Json = False,
-) -> None:
+@world.command()
+@click.argument("thread", metavar="[ID]", default="", help="A thread; without it the newest 20 threads.")
+@as_option
+@json_option
+def board(*, thread: str, as_: str, as_json: bool) -> None:
     """Show the board, or one of its threads."""
     with client_of(as_) as client:
         if thread:

@@ -36,7 +36,7 @@ from .homes import listing, live_in, open_account
 from .mortal_operator import books_in
 
 FAULTS = ("SIGKILL", "EIO", "ENOSPC")
-ROUNDS = int(os.environ.get("EARNEST_FAULT_ROUNDS", "25"))
+ROUNDS = int(os.environ.get("EARNEST_FAULT_ROUNDS", "12"))
 SEEDS = [int(os.environ["EARNEST_FAULT_SEED"])] if "EARNEST_FAULT_SEED" in os.environ else list(range(ROUNDS))
 CACHES = ("audit/audit_stats.json", "artifacts/arriving", "trash")
 SECRET = "What nobody else may know"

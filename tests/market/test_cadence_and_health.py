@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from earnest.foundation.instants import DAY_MS, HOUR_MS
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.disputes.dispute import Dispute
 from earnest.market.homes.cadence import (
@@ -16,7 +17,7 @@ from earnest.market.homes.cadence import (
     silent_after_s,
 )
 
-from .homes import DAY_MS, HOUR_MS, ME, NOW, claim, dispute, home, unreviewed
+from .homes import ME, NOW, claim, dispute, home, unreviewed
 
 LONG: dict[str, Any] = {"hours": 48, "task_class": "subjective", "left_s": 40 * 3_600}
 

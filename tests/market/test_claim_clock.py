@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 
 from earnest.contracts.spec import Acceptance
+from earnest.foundation.instants import DAY_MS, HOUR_MS
 from earnest.market.claims import ending, judgement, working
 from earnest.market.claims.claim import TERMINAL, Claim, ClaimState, is_overdue
 from earnest.market.claims.clock import clock
@@ -14,7 +15,7 @@ from earnest.market.claims.moving import ClaimTransition
 from earnest.market.homes.priority import due_soon_at_ms
 from earnest.verification.verdict import Answer
 
-from .claims import DAY_MS, HOUR_MS, NOW, SELLER, TERMS, claim_in, disputed, opened, submitted
+from .claims import NOW, SELLER, TERMS, claim_in, disputed, opened, submitted
 
 S = ClaimState
 REVIEW_MS = TERMS.auto_release_s * 1_000

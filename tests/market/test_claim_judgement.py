@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import DAY_MS, HOUR_MS
 from earnest.market.claims import contest, ending, judgement, working
 from earnest.market.claims.claim import TERMINAL, Actor, Claim, ClaimState
 from earnest.market.claims.clock import clock
@@ -15,7 +16,7 @@ from earnest.market.claims.ending import RETRY_MAX_S
 from earnest.market.claims.moving import ClaimTransition
 from earnest.market.homes.priority import due_soon_at_ms
 
-from .claims import CRITERIA, DAY_MS, HOUR_MS, NOW, TERMS, accepted, claim_in, conceded, declined, disputed, submitted
+from .claims import CRITERIA, NOW, TERMS, accepted, claim_in, conceded, declined, disputed, submitted
 
 S = ClaimState
 

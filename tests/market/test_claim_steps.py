@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import DAY_MS
 from earnest.market.claims import contest, ending, extension, judgement, working
 from earnest.market.claims.claim import TERMINAL, Actor, Claim, ClaimState
 from earnest.market.claims.clock import clock
@@ -13,7 +14,7 @@ from earnest.market.claims.deadlines import with_wake
 from earnest.market.claims.lifecycle import TRANSITIONS
 from earnest.market.claims.moving import ClaimTransition
 
-from .claims import CRITERIA, DAY_MS, NOW, TERMS, claim_in
+from .claims import CRITERIA, NOW, TERMS, claim_in
 
 Try = Callable[[Claim], ClaimTransition]
 LATER = NOW + DAY_MS

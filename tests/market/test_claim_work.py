@@ -3,13 +3,14 @@
 import pytest
 
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import DAY_MS, HOUR_MS
 from earnest.market.claims import extension, judgement, working
 from earnest.market.claims.claim import Actor, Claim, ClaimState, role_of
 from earnest.market.claims.clock import clock
 from earnest.market.claims.moving import ClaimTransition
 from earnest.market.jobs.job import JobState
 
-from .claims import BUYER, CRITERIA, DAY_MS, HOUR_MS, NOW, SELLER, TERMS, a_job, claim_in, opened, submitted
+from .claims import BUYER, CRITERIA, NOW, SELLER, TERMS, a_job, claim_in, opened, submitted
 
 S = ClaimState
 DUE = NOW + DAY_MS

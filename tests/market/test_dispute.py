@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import DAY_MS
 from earnest.market.claims.claim import Claim
 from earnest.market.disputes import dispute as rules
 from earnest.market.disputes import ruling as rulings
@@ -18,7 +19,7 @@ from earnest.market.disputes.ruling import For, Ruling
 from earnest.market.settlement import Stake, stake_lost, stake_returned, stake_split
 from earnest.market.terms import MICRO, USD
 
-from .claims import BUYER, DAY_MS, NOW, SELLER, TERMS, declined, disputed, submitted
+from .claims import BUYER, NOW, SELLER, TERMS, declined, disputed, submitted
 
 S, E = DisputeState, DisputeEvent
 CLAIM = disputed()

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from earnest.client.payloads_home import Home
 from earnest.foundation.canonical import canonical_bytes, digest_bytes
+from earnest.foundation.instants import DAY_MS, HOUR_MS
 from earnest.identity.account import AccountStatus
 from earnest.ledger.payout import PayoutState
 from earnest.market.capabilities.capability import CapabilityState
@@ -17,23 +18,7 @@ from earnest.market.claims.claim import ClaimState
 from earnest.market.disputes.dispute import DisputeState
 from earnest.market.homes.given import CurrencyPurse
 
-from .homes import (
-    DAY_MS,
-    HOUR_MS,
-    ME,
-    NOW,
-    account,
-    body,
-    capability,
-    claim,
-    classes,
-    dispute,
-    home,
-    job,
-    ms,
-    payout,
-    unreviewed,
-)
+from .homes import ME, NOW, account, body, capability, claim, classes, dispute, home, job, ms, payout, unreviewed
 
 NEEDED = json.dumps(
     [

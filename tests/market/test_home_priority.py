@@ -6,27 +6,14 @@ from typing import Any
 
 import pytest
 
+from earnest.foundation.instants import DAY_MS, HOUR_MS
 from earnest.identity.account import AccountStatus
 from earnest.market.capabilities.capability import CapabilityState
 from earnest.market.claims.claim import ClaimState
 from earnest.market.disputes.dispute import DisputeState
 from earnest.market.homes.priority import PRIORITY, RULES, ActionKind, due_soon_at_ms
 
-from .homes import (
-    DAY_MS,
-    HOUR_MS,
-    ME,
-    NOW,
-    account,
-    body,
-    capability,
-    claim,
-    classes,
-    dispute,
-    job,
-    trial,
-    unreviewed,
-)
+from .homes import ME, NOW, account, body, capability, claim, classes, dispute, job, trial, unreviewed
 
 DECLARED = capability("cap_01J0000000AAAAAAAAAAAAAAAB", state=CapabilityState.DECLARED)
 FULL = tuple(claim(f"clm_{number}", left_s=80_000) for number in range(3))

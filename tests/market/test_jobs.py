@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import DAY_MS, HOUR_MS
 from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.market.capabilities.capability import Capability, CapabilityState
 from earnest.market.claims.claim import ClaimState
@@ -14,7 +15,7 @@ from earnest.market.jobs import job as rules
 from earnest.market.jobs.capacity import account_capacity, are_related, capacity, has_hours, is_available, need_room
 from earnest.market.jobs.job import AID_STATUS, JobState
 
-from .claims import BUYER, DAY_MS, HOUR_MS, NOW, SELLER, TERMS, a_job, claim_in, opened
+from .claims import BUYER, NOW, SELLER, TERMS, a_job, claim_in, opened
 
 J = JobState
 MONDAY_MS = 1_799_625_600_000

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import DAY_MS
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.claims.contest import ruled_buyer
 from earnest.market.claims.ending import settled
 from earnest.market.reviews import review as rules
 from earnest.market.reviews.review import Opinion, ReviewRow, Side
 
-from .claims import BUYER, DAY_MS, NOW, SELLER, TERMS, claim_in, disputed
+from .claims import BUYER, NOW, SELLER, TERMS, claim_in, disputed
 
 RELEASED = claim_in(ClaimState.RELEASED)
 SALT = "00" * 16

@@ -9,6 +9,7 @@ import pytest
 
 from earnest.foundation.canonical import canonical_bytes
 from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.instants import DAY_MS
 from earnest.market.capabilities.capability import CapabilityState, Trial
 from earnest.market.capabilities.generators.registry import GENERATORS
 from earnest.market.capabilities.trial import (
@@ -28,7 +29,7 @@ from earnest.market.capabilities.trial import (
 from earnest.market.terms import Terms
 
 from .solvers import solve
-from .test_capability import DAY_MS, DECLARED, NOW_MS, trial
+from .test_capability import DECLARED, NOW_MS, trial
 
 TERMS = Terms()
 SALT = "t" * 64

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from earnest.foundation.errors import Refused
-from earnest.world.places import HOUR_MS, PLACES, SIDE, Cell, cell_of, distance, home_of, hour_at, place_at
+from earnest.foundation.instants import HOUR_MS
+from earnest.world.places import PLACES, SIDE, Cell, cell_of, distance, home_of, hour_at, place_at
 from earnest.world.resident import arrives_at_ms, has_arrived, headed, is_bound_for, newcomer, position
 from earnest.world.talk import HEARERS_MAX, NEAR_CELLS, hearers
 

@@ -13,8 +13,8 @@ from typing import Final
 from earnest.contracts.heartbeat.diff import compare
 from earnest.contracts.heartbeat.task import HeartbeatTask, promise_of
 from earnest.foundation.canonical import digest_of
+from earnest.foundation.instants import SECOND_MS
 
-SECOND_MS: Final = 1_000
 DIGESTS_KEPT_MAX: Final = 4_096
 ADDED_MAX: Final = 20
 """Tasks beside the accepted ones that a cycle asks for: each may cost the operator's judge two calls."""

@@ -20,12 +20,12 @@ from earnest.agents.actions import (
 )
 from earnest.agents.state import AgentRole, AgentState, TownSeen, has_work
 from earnest.client.payloads import Claim
+from earnest.foundation.instants import HOUR_MS
 from earnest.verification.judging.orders import gives_orders
 from earnest.world.places import HOME, PLACES
 from earnest.world.talk import POST_CHARACTERS_MAX, SAID_CHARACTERS_MAX, TITLE_CHARACTERS_MAX
 
 SHARED_PER_HOUR: Final = 6
-HOUR_MS: Final = 3_600_000
 _KEY: Final = re.compile(r"ern_[a-z]+_\w+")
 
 

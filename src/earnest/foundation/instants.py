@@ -1,10 +1,13 @@
 """Instants are integers: milliseconds since 1970-01-01T00:00:00Z."""
 
 from datetime import UTC, datetime, timedelta
-from typing import overload
+from typing import Final, overload
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-DAY_MS = 86_400_000
+SECOND_MS: Final = 1_000
+MINUTE_MS: Final = 60_000
+HOUR_MS: Final = 3_600_000
+DAY_MS: Final = 86_400_000
 
 
 def rfc3339(at_ms: int) -> str:

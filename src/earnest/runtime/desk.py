@@ -18,6 +18,7 @@ from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import Members, canonical_text, digest_of
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.facts import Fact
+from earnest.foundation.instants import SECOND_MS
 from earnest.identity.key import Caller
 
 REQUEST_ANSWERED: Final = "request.answered"
@@ -26,7 +27,6 @@ REQUEST_ANSWERED: Final = "request.answered"
 REPLIES_DROPPED: Final = "replies.dropped"
 DROPPED_AT_ONCE: Final = 1_000
 KEPT_MS: Final = 7 * 86_400_000
-SECOND_MS: Final = 1_000
 TWIN_WAIT_S: Final = 30
 NOT_KEPT: Final = frozenset(
     {

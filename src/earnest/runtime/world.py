@@ -5,11 +5,11 @@ from typing import Final
 
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Refused
-from earnest.foundation.instants import DAY_MS, rfc3339_s
+from earnest.foundation.instants import DAY_MS, HOUR_MS, rfc3339_s
 from earnest.identity.account import AccountKind
 from earnest.identity.key import Scope
 from earnest.runtime.desk import StoryContext
-from earnest.world.places import HOUR_MS, Cell, cell_of, place_at
+from earnest.world.places import Cell, cell_of, place_at
 from earnest.world.resident import Resident, arrives_at_ms, headed, is_bound_for, newcomer, position
 from earnest.world.service import POSTS, REMARKS, RESIDENTS
 from earnest.world.talk import POSTS_IN_THREAD_MAX, POSTS_PER_DAY, SAID_PER_HOUR, Post, Reach, Remark, hearers

@@ -9,6 +9,7 @@ from earnest.accountability.score import Score, standing
 from earnest.effects.ground.storage.driver import SqlValue
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import DAY_MS
 from earnest.identity.account import Account, AccountStatus
 from earnest.identity.rows import ACCOUNTS, PRESENCES
 from earnest.ledger.payout import Payout
@@ -34,8 +35,6 @@ SHOWN_MAX: Final = 100
 CAPABILITIES_MAX: Final = 50
 CANDIDATES_MAX: Final = 20
 """Jobs looked at for each kind of work; the best paid."""
-
-DAY_MS: Final = 86_400_000
 
 
 _LIVE: Final = f"state IN ({', '.join(repr(state.value) for state in ClaimState if state not in TERMINAL)})"

@@ -9,6 +9,7 @@ from earnest.accountability.days import Day
 from earnest.accountability.rows import AGREEMENTS, DAYS
 from earnest.client.payloads_scores import HeartbeatWhole
 from earnest.effects.ground.storage.reader import BooksReader
+from earnest.foundation.instants import HOUR_MS
 from earnest.identity.account import Account, AccountKind
 from earnest.identity.presence import Presence
 from earnest.identity.rows import ACCOUNTS, PRESENCES
@@ -21,7 +22,6 @@ from earnest.views.score import waiting_heartbeats
 
 AGENTS_SHOWN_MAX: Final = 50
 WAITING_SHOWN_MAX: Final = 20
-HOUR_MS: Final = 3_600_000
 VERDICTS_READ_MAX: Final = 5_000
 """The newest submissions, and as many heartbeats, that are counted; older ones are not."""
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import HOUR_MS
 
 SIDE: Final = 32
 HOME: Final = "home"
-HOUR_MS: Final = 3_600_000
 PHASES: Final = ("night", "morning", "afternoon", "evening")
 """Six hours each, from midnight."""
 

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.accountability.service import HEARTBEATS
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import DAY_MS, MINUTE_MS
 from earnest.runtime.accountability.deciding import begin_anew, decide, vote
 from earnest.views.score import list_events
 
-from .conftest import DAY_MS, MAIL, MINUTE_MS, NEWS, Duty, duty_in
+from .conftest import MAIL, NEWS, Duty, duty_in
 
 CALL = "- [ ] call | Call grandmother | required | verify: human"
 MORE = "- [x] more | Breathe | required | verify: news_count"

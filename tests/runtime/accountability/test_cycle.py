@@ -10,12 +10,13 @@ import pytest
 from earnest.accountability.days import begins_at_ms
 from earnest.accountability.tiers import Penalty, Reward
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import DAY_MS, MINUTE_MS
 from earnest.identity.key import Scope
 from earnest.runtime.accountability.deciding import agree, begin_anew, vote
 from earnest.runtime.accountability.judging import HeartbeatJudging
 from earnest.views.score import list_events
 
-from .conftest import DAY_MS, MAIL, MINUTE_MS, NEWS, Duty, contract
+from .conftest import MAIL, NEWS, Duty, contract
 
 
 def at(duty: Duty, text: str, zone: str) -> None:

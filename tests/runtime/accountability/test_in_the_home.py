@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+from earnest.foundation.instants import DAY_MS, MINUTE_MS
 from earnest.market.homes.home import build
 from earnest.runtime.accountability.deciding import decide
 from earnest.views.home import read_home
 
-from .conftest import DAY_MS, MAIL, MINUTE_MS, NEWS, Duty
+from .conftest import MAIL, NEWS, Duty
 
 CALL = "- [ ] call | Call grandmother | required | verify: human"
 

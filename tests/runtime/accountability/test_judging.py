@@ -12,6 +12,7 @@ from earnest.accountability.agreement import contract_of
 from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.effects.ground.storage.driver import SqlValue
 from earnest.foundation.errors import Unavailable
+from earnest.foundation.instants import DAY_MS, MINUTE_MS
 from earnest.identity.key import Scope
 from earnest.runtime.accountability import judging as story
 from earnest.runtime.accountability.checking_in import CheckIn, check_in
@@ -19,7 +20,7 @@ from earnest.runtime.accountability.deciding import decide
 from earnest.runtime.accountability.sidecar import REASONS_CHARACTERS_MAX
 from earnest.views.score import list_events, list_heartbeats
 
-from .conftest import DAY_MS, MAIL, MINUTE_MS, NEWS, Duty, MakeDuty, contract
+from .conftest import MAIL, NEWS, Duty, MakeDuty, contract
 from .test_ways_out import ESSAY, _artifact, judged_by
 
 HUMAN = "- [ ] call | Call grandmother | required | verify: human"

@@ -9,12 +9,12 @@ import pytest
 
 from earnest.contracts.heartbeat.layout import LINES_MAX
 from earnest.foundation.errors import Refused
-from earnest.foundation.instants import EPOCH
+from earnest.foundation.instants import DAY_MS, EPOCH, MINUTE_MS
 from earnest.runtime.accountability.checking_in import ARTIFACTS_BYTES_MAX, CheckIn, check_in, due_now
 from earnest.runtime.accountability.deciding import agree, begin_anew, decide, vote
 from earnest.runtime.accountability.judging import HeartbeatJudging
 
-from .conftest import DAY_MS, MAIL, MINUTE_MS, NEWS, Duty, MakeDuty, contract
+from .conftest import MAIL, NEWS, Duty, MakeDuty, contract
 from .test_ways_out import ESSAY, _artifact, judged_by
 
 LAZY = "- [ ] mail | Breathe | optional"

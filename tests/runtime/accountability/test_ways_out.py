@@ -13,13 +13,14 @@ from earnest.contracts.criterion import CheckSpec
 from earnest.effects.outside.llm.api import Completion, Endpoint, Finish, TokenUsage
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Refused, Unavailable
+from earnest.foundation.instants import DAY_MS
 from earnest.market.claims.evidence import Artifact, artifact_id
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.accountability.checking_in import due_now
 from earnest.runtime.accountability.deciding import decide
 from earnest.testing.scripted_judge import judgement
 
-from .conftest import DAY_MS, MAIL, NEWS, Duty, MakeDuty
+from .conftest import MAIL, NEWS, Duty, MakeDuty
 
 ESSAY = "- [ ] essay | Write an essay about tides | required | verify: it explains why high water comes later each day"
 

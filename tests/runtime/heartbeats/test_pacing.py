@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from earnest.accountability.gate import DailyHours, hours_of, minute_of
 from earnest.client.heartbeat import BREAK_MS, LONGEST_MS, SPACING_MS, HeartbeatState
-from earnest.foundation.instants import EPOCH, rfc3339_s
+from earnest.foundation.instants import EPOCH, MINUTE_MS, rfc3339_s
 from earnest.runtime.heartbeats.pacing import (
     IDLE_LONGEST_MS,
-    MINUTE_MS,
     HeartbeatPace,
     failure_wait_ms,
     first_look_ms,

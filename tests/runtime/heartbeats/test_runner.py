@@ -11,10 +11,11 @@ from earnest.client.problem import Problem
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.process import ProgramFailed
 from earnest.foundation.errors import Unavailable
+from earnest.foundation.instants import MINUTE_MS
 from earnest.runtime.heartbeats.program import Said, Work
 from earnest.runtime.heartbeats.runner import ActiveHours
 
-from .conftest import MINUTE_MS, START_MS, TASK, Stage
+from .conftest import START_MS, TASK, Stage
 
 HOUR_MS = 60 * MINUTE_MS
 NO_NETWORK = Unavailable("no network")

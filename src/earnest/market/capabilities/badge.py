@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from earnest.foundation.instants import SECOND_MS
 from earnest.market.capabilities.capability import Capability, CapabilityState, Trial, lapsed, with_wake
 from earnest.market.terms import DAY_S, Terms
 
@@ -20,7 +21,6 @@ SUCCESS_MIN: Final = 0.5
 ENDED_MIN: Final = 4
 """With fewer claims ended even a flawless record has a lower bound below `SUCCESS_MIN`: it says nothing yet."""
 
-_SECOND_MS: Final = 1_000
 _TESTED: Final = frozenset({"passed", "failed", "expired"})
 
 
@@ -50,7 +50,7 @@ class BadgeEvidence:
 
 def counted_since_ms(capability: Capability, now_ms: int) -> int:
     """From when on test jobs count: the last 90 days, but not what an earlier badge was given for."""
-    since_ms = now_ms - WINDOW_S * _SECOND_MS
+    since_ms = now_ms - WINDOW_S * SECOND_MS
     if capability.state is CapabilityState.VERIFIED:
         return since_ms
     return max(since_ms, capability.lapses_at_ms or 0)
@@ -61,7 +61,7 @@ def shown(capability: Capability, trials: Iterable[Trial], now_ms: int) -> Badge
 
     The share of those that were passed is over all, so that no other name or declaration leaves failures behind.
     """
-    window_ms, since_ms = now_ms - WINDOW_S * _SECOND_MS, counted_since_ms(capability, now_ms)
+    window_ms, since_ms = now_ms - WINDOW_S * SECOND_MS, counted_since_ms(capability, now_ms)
     ended = [
         trial
         for trial in trials
@@ -98,7 +98,7 @@ def after_tests(capability: Capability, trials: Iterable[Trial], now_ms: int, te
                 capability,
                 state=CapabilityState.VERIFIED,
                 verified_at_ms=now_ms if is_new else capability.verified_at_ms,
-                lapses_at_ms=now_ms + terms.capability_lapses_s * _SECOND_MS,
+                lapses_at_ms=now_ms + terms.capability_lapses_s * SECOND_MS,
             )
         )
     if capability.state is not CapabilityState.VERIFIED and found.passed >= PASSED_MIN:

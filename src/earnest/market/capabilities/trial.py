@@ -11,7 +11,7 @@ from typing import Final
 from earnest.client.payloads import Trial as TrialShown
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_bytes, canonical_text
 from earnest.foundation.errors import Broken, Refused
-from earnest.foundation.instants import rfc3339_s
+from earnest.foundation.instants import SECOND_MS, rfc3339_s
 from earnest.foundation.shapes import to_json
 from earnest.market.capabilities.capability import Capability, CapabilityState, Trial
 from earnest.market.capabilities.generators.generator import Draws, Generator, is_same
@@ -24,7 +24,6 @@ RUN_S: Final = 1_800
 ANSWER_BYTES_MAX: Final = 64 * 1024
 CURRENCY: Final = "AID"
 
-_SECOND_MS: Final = 1_000
 _CROCKFORD: Final = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 _GRADERS: Final[Mapping[str, Generator]] = {each.version: each for each in GENERATORS.values()}
 
@@ -79,7 +78,7 @@ def check_start(capability: Capability, trials: Iterable[Trial], now_ms: int, te
         raise Refused("limit_reached", f"one test job at a time: {running[0]} is running", trial_id=running[0])
     if not attempts_left(capability, trials, now_ms, terms):
         oldest_ms = min(trial.started_at_ms for trial in _recent(capability, trials, now_ms))
-        wait_s = oldest_ms // _SECOND_MS + DAY_S - now_ms // _SECOND_MS
+        wait_s = oldest_ms // SECOND_MS + DAY_S - now_ms // SECOND_MS
         message = f"{terms.trial_attempts_per_day} test jobs of a class in 24 hours are all"
         raise Refused("attempt_limit", message, retry_after_s=wait_s)
 
@@ -121,7 +120,7 @@ def begun(capability: Capability, generator: Generator, *, seed: str, salt: str,
             amount_micro=terms.trial_aid_micro,
             currency=CURRENCY,
             started_at_ms=now_ms,
-            expires_at_ms=now_ms + RUN_S * _SECOND_MS,
+            expires_at_ms=now_ms + RUN_S * SECOND_MS,
         )
     )
 
@@ -219,5 +218,5 @@ def trial_json(trial: Trial) -> TrialShown:
 
 def _recent(capability: Capability, trials: Iterable[Trial], now_ms: int) -> list[Trial]:
     kind = (capability.category, capability.task_class)
-    since_ms = now_ms - DAY_S * _SECOND_MS
+    since_ms = now_ms - DAY_S * SECOND_MS
     return [t for t in trials if (t.category, t.task_class) == kind and t.started_at_ms > since_ms]

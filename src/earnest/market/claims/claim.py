@@ -2,11 +2,8 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 
 from earnest.foundation.errors import Refused
-
-SECOND_MS: Final = 1_000
 
 
 class ClaimState(StrEnum):

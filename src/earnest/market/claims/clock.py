@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from earnest.market.claims.claim import SECOND_MS, Actor, Claim
+from earnest.foundation.instants import SECOND_MS
+from earnest.market.claims.claim import Actor, Claim
 from earnest.market.claims.deadlines import OPERATOR_ASKED, counting_verdict, next_deadline, with_wake
 from earnest.market.claims.judgement import turned_down
 from earnest.market.claims.moving import ClaimTransition, begin

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from earnest.contracts.spec import Acceptance
-from earnest.market.claims.claim import SECOND_MS, Claim, ClaimState
+from earnest.foundation.instants import SECOND_MS
+from earnest.market.claims.claim import Claim, ClaimState
 from earnest.verification.verdict import Answer
 
 

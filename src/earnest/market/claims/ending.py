@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from earnest.market.claims.claim import SECOND_MS, Actor, Claim, ClaimState
+from earnest.foundation.instants import SECOND_MS
+from earnest.market.claims.claim import Actor, Claim, ClaimState
 from earnest.market.claims.deadlines import with_wake
 from earnest.market.claims.moving import ClaimTransition, begin
 from earnest.market.reviews.signal import SignalKind

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from earnest.foundation.errors import Refused
-from earnest.market.claims.claim import SECOND_MS, Actor, Claim
+from earnest.foundation.instants import SECOND_MS
+from earnest.market.claims.claim import Actor, Claim
 from earnest.market.claims.lifecycle import refusal
 from earnest.market.claims.moving import ClaimStep, ClaimTransition, begin
 from earnest.market.terms import Terms

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from earnest.contracts.spec import Acceptance
 from earnest.foundation.errors import Refused
-from earnest.market.claims.claim import SECOND_MS, Actor, Claim
+from earnest.foundation.instants import SECOND_MS
+from earnest.market.claims.claim import Actor, Claim
 from earnest.market.claims.deadlines import SILENT
 from earnest.market.claims.lifecycle import refusal
 from earnest.market.claims.moving import ClaimTransition, begin

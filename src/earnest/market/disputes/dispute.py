@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from earnest.contracts.spec import Acceptance
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import SECOND_MS
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.claims.lifecycle import refusal
 from earnest.market.settlement import Stake
@@ -20,7 +21,6 @@ EVIDENCE_MAX: Final = 10
 STAKE_RETRY_MS: Final = 60_000
 ANSWER_MS: Final = 86_400_000
 """Whoever is spoken to has at least this long to answer."""
-SECOND_MS: Final = 1_000
 BPS: Final = 10_000
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from earnest.foundation.canonical import INTEGER_MAX, canonical_text
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import SECOND_MS
 from earnest.foundation.shapes import to_json
 from earnest.ledger.transfer import Chain
 from earnest.market import settlement
@@ -15,7 +16,6 @@ from earnest.market.claims.claim import Claim
 from earnest.market.claims.deadlines import frozen
 from earnest.market.claims.deadlines import with_wake as with_claim_wake
 from earnest.market.disputes.dispute import (
-    SECOND_MS,
     Dispute,
     DisputeEvent,
     DisputeState,

@@ -11,7 +11,7 @@ from earnest.accountability.days import begins_at_ms, date_after, date_of
 from earnest.accountability.tiers import interval_s
 from earnest.client import payloads_home as answers
 from earnest.foundation.canonical import JsonObject, digest_of
-from earnest.foundation.instants import rfc3339_s
+from earnest.foundation.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, rfc3339_s
 from earnest.identity.account import AccountKind, AccountStatus
 from earnest.market.claims.claim import WORKING
 from earnest.market.homes.cadence import (
@@ -29,7 +29,6 @@ from earnest.market.homes.priority import (
     ACTIONS_MAX,
     PRESSING,
     RULES,
-    SECOND_MS,
     Action,
     claim_action,
     declare_action,
@@ -50,9 +49,6 @@ RELATIVES: Final = (
     " trust and no gifts, their reviews of each other weigh 0, and none decides a case of another against a stranger."
 )
 TAG: Final = "h1-"
-HOUR_MS: Final = 3_600_000
-DAY_MS: Final = 24 * HOUR_MS
-MINUTE_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from earnest.accountability.agreement import FIRST_USE
 from earnest.accountability.tiers import Penalty, message_of
 from earnest.client import payloads_home as shown
 from earnest.client.payloads import RequirementSummary
-from earnest.foundation.instants import rfc3339_s
+from earnest.foundation.instants import SECOND_MS, rfc3339_s
 from earnest.identity.account import AccountStatus
 from earnest.ledger.payout import PayoutState
 from earnest.market.claims.claim import WORKING, Claim, ClaimState
@@ -21,7 +21,6 @@ from earnest.market.homes.priority import ends_at_ms
 from earnest.market.jobs.capacity import Capacity
 from earnest.market.terms import Terms
 
-SECOND_MS: Final = 1_000
 NextAction: TypeAlias = Literal["start_work", "submit_evidence", "revise", "wait", "none"]
 TEST_MINUTES: Final = 5
 NEXT_ACTION: Final[Mapping[ClaimState, NextAction]] = {

@@ -10,7 +10,7 @@ from typing import Final, get_args
 
 from earnest.client.payloads_home import Priority
 from earnest.foundation.canonical import JsonObject
-from earnest.foundation.instants import rfc3339_s
+from earnest.foundation.instants import SECOND_MS, rfc3339_s
 from earnest.identity.account import Account
 from earnest.identity.key import Scope
 from earnest.market.capabilities.capability import Capability, Trial
@@ -21,7 +21,6 @@ from earnest.market.jobs.job import Job
 from earnest.market.terms import OWN
 
 ACTIONS_MAX: Final = 20
-SECOND_MS: Final = 1_000
 API: Final = "/api/v1"
 HEARTBEAT: Final = "hb"
 

@@ -8,10 +8,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import SECOND_MS
 from earnest.identity.account import Account, AccountKind
 from earnest.market.capabilities.availability import DAYS
 from earnest.market.capabilities.capability import Capability
-from earnest.market.claims.claim import SECOND_MS, WORKING, Claim
+from earnest.market.claims.claim import WORKING, Claim
 from earnest.market.jobs.job import Job
 from earnest.market.terms import Terms
 

@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import Final
 
 from earnest.foundation.errors import Refused
-from earnest.market.claims.claim import SECOND_MS, Claim, ClaimState
+from earnest.foundation.instants import SECOND_MS
+from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.terms import REVISIONS_MAX, Terms
 
 

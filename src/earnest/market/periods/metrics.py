@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final, TypeAlias, assert_never
 
+from earnest.foundation.instants import HOUR_MS, SECOND_MS
 from earnest.verification.verdict import Answer
 
-HOUR_MS: Final = 3_600_000
-SECOND_MS: Final = 1_000
 DIGITS: Final = 6
 """What is left of a rate behind the point."""
 

@@ -47,7 +47,7 @@ def period_json(period: Period) -> Shown:
         "period_id": period.id,
         "name": period.name,
         "opened_at": rfc3339_s(period.opened_at_ms),
-        "ended_at": None if period.ended_at_ms is None else rfc3339_s(period.ended_at_ms),
+        "ended_at": rfc3339_s(period.ended_at_ms),
         "first_fact": period.first_fact,
         "last_fact": period.last_fact,
     }

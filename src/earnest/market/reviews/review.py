@@ -11,6 +11,7 @@ from typing import Final
 
 from earnest.foundation.canonical import JsonObject, canonical_bytes, canonical_text, digest_bytes
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import SECOND_MS
 from earnest.market.claims.claim import Claim, weight_of
 from earnest.market.terms import Terms
 
@@ -20,7 +21,6 @@ PARTS: Final = ("quality", "communication", "punctuality")
 """What a sub-rating can be about."""
 TEXT_CHARACTERS_MAX: Final = 4_000
 REPLY_CHARACTERS_MAX: Final = 1_000
-SECOND_MS: Final = 1_000
 
 
 class Side(StrEnum):

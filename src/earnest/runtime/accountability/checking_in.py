@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from earnest.accountability.agreement import FIRST_USE, Agreement, possible_of, with_progress
-from earnest.accountability.asking import SECOND_MS, AskedTask, Moment, asked_for, begun, weakenings
+from earnest.accountability.asking import AskedTask, Moment, asked_for, begun, weakenings
 from earnest.accountability.days import date_of
 from earnest.accountability.gate import Skip, closed_gate, minute_of
 from earnest.accountability.heartbeat import CheckInState, Heartbeat, is_acknowledgement
@@ -23,7 +23,7 @@ from earnest.contracts.heartbeat.task import HeartbeatContract
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, JsonValue, canonical_text
 from earnest.foundation.errors import Refused
-from earnest.foundation.instants import rfc3339_s
+from earnest.foundation.instants import SECOND_MS, rfc3339_s
 from earnest.identity.account import AccountKind
 from earnest.identity.key import Caller, Scope
 from earnest.market.claims.evidence import artifact_id

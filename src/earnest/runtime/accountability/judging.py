@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from earnest.accountability.agreement import Agreement, Conclusion, with_conclusions
-from earnest.accountability.asking import SECOND_MS, AskedTask
+from earnest.accountability.asking import AskedTask
 from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, Booking
 from earnest.accountability.tiers import contract_interval_s, message_of
@@ -18,6 +18,7 @@ from earnest.accountability.verdicts import TaskVerdict, asked_in, complete, fee
 from earnest.effects.ground.storage.leases import FREE
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, canonical_text
+from earnest.foundation.instants import SECOND_MS
 from earnest.identity.account import Account
 from earnest.identity.service import ACCOUNTS
 from earnest.runtime.accountability.booking import book, tell_of_exhausted

@@ -5,8 +5,8 @@ from typing import Final
 
 from earnest.accountability.gate import DailyHours, minute_of
 from earnest.client.heartbeat import BREAK_MS, ERRORS_MAX, LONGEST_MS, SPACING_MS, HeartbeatState
+from earnest.foundation.instants import MINUTE_MS
 
-MINUTE_MS: Final = 60_000
 INTERVAL_MS: Final = 30 * MINUTE_MS
 """The seed's pace, until a contract has another."""
 IDLE_LONGEST_MS: Final = 60 * MINUTE_MS

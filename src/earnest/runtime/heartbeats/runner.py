@@ -16,7 +16,7 @@ from earnest.effects.ground.process import ProgramFailed
 from earnest.effects.ground.storage.news import within
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Unavailable
-from earnest.foundation.instants import rfc3339_s
+from earnest.foundation.instants import SECOND_MS, rfc3339_s
 from earnest.runtime.heartbeats.artifacts import artifacts_left
 from earnest.runtime.heartbeats.contract_file import ContractFile, first_tasks, shortest_every_ms
 from earnest.runtime.heartbeats.handing_in import HandingIn
@@ -25,7 +25,6 @@ from earnest.runtime.heartbeats.platform import HeartbeatPlatform
 from earnest.runtime.heartbeats.program import AgentProgram, Said, Work
 from earnest.runtime.heartbeats.state import HeartbeatTurn, RunnerState
 
-SECOND_MS: Final = 1_000
 NAP_MS: Final = 5_000
 """How often a change of HEARTBEAT.md is looked for."""
 WAKE_SPACING_MS: Final = 1_000

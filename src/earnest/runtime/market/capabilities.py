@@ -54,8 +54,7 @@ def put_capability(
     _check_mine(entry, before)
     _check_match(if_match, before)
     after = edited(before, form, entry.now_ms)
-    if after != before:
-        _save(entry, before, after, "edited")
+    _save(entry, before, after, "edited")
     return capability_json(after)
 
 
@@ -74,8 +73,7 @@ def revoke_capability(entry: StoryContext, capability_id: str, reason: str) -> C
     entry.me.need(Scope.OPERATOR)
     before = CAPABILITIES.find(entry.transaction, capability_id)
     after = revoked(before)
-    if after != before:
-        _save(entry, before, after, "revoked", reason=reason)
+    _save(entry, before, after, "revoked", reason=reason)
     return capability_json(after)
 
 
@@ -88,8 +86,7 @@ def look_after_trial(entry: StoryContext, terms: Terms, capability_id: str) -> C
         (before.account_id, entry.now_ms - WINDOW_S * 1_000, before.category, TRIALS_READ_MAX),
     )
     after = after_tests(before, trials, entry.now_ms, terms)
-    if after != before:
-        _save(entry, before, after, "tested")
+    _save(entry, before, after, "tested")
     return after
 
 
@@ -101,16 +98,14 @@ def look_after_work(entry: StoryContext, account_id: str, category: str, success
     for before in list(_of(entry, account_id)):
         if before.category == category:
             after = after_work(before, success_bound, ended, entry.now_ms)
-            if after != before:
-                _save(entry, before, after, "weighed", success_bound=success_bound, ended=ended)
+            _save(entry, before, after, "weighed", success_bound=success_bound, ended=ended)
 
 
 def due(entry: StoryContext, terms: Terms, key: str) -> Members:  # noqa: ARG001 - the form of all that the clock calls
     """What the clock does to a capability."""
     before = CAPABILITIES.find(entry.transaction, key)
     after = after_time(before, entry.now_ms)
-    if after != before:
-        _save(entry, before, after, "aged")
+    _save(entry, before, after, "aged")
     return {"id": after.id, "state": after.state.value}
 
 
@@ -120,8 +115,10 @@ def _of(entry: StoryContext, account_id: str) -> Iterator[Capability]:
 
 
 def _save(entry: StoryContext, before: Capability, after: Capability, event: str, **why: float | str) -> None:
-    touching = (before.account_id,)
-    CAPABILITIES.change(entry.transaction, entry.now_ms, before, after, touching=touching, event=event, **why)
+    """Where nothing has changed, nothing is recorded."""
+    if after != before:
+        touching = (before.account_id,)
+        CAPABILITIES.change(entry.transaction, entry.now_ms, before, after, touching=touching, event=event, **why)
 
 
 def _check(capability_id: str, form: CapabilityForm, terms: Terms) -> None:

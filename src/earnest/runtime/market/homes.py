@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import canonical_bytes
-from earnest.foundation.instants import rfc3339_s
+from earnest.foundation.instants import SECOND_MS, rfc3339_s
 from earnest.market.homes.cadence import HeartbeatHealth, LookPace, health, next_check_ms
 from earnest.market.homes.given import HomeInput
 from earnest.market.homes.home import build
@@ -20,7 +20,6 @@ KEPT_BYTES_MAX: Final = 64 * 1024 * 1024
 ENTRY_BYTES: Final = 1_024
 """What an entry takes beside its body, roughly."""
 
-SECOND_MS: Final = 1_000
 _NEXT: Final = b'"next_check_in_after":"'
 """Inside a string of JSON its quotation marks would be escaped: it stands in a body once."""
 

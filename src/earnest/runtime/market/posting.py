@@ -13,6 +13,7 @@ from earnest.contracts.spec import VerificationSpec
 from earnest.effects.hands.scratch import scratch
 from earnest.foundation.canonical import JsonObject, canonical_text, digest_of
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import SECOND_MS
 from earnest.identity.account import AccountKind
 from earnest.identity.key import Caller, Scope
 from earnest.ledger import service as ledger
@@ -30,7 +31,6 @@ from earnest.runtime.market.periods import current_period
 from earnest.runtime.market.settling import need_may_move, save_job
 from earnest.runtime.probing import need_probes
 
-SECOND_MS: Final = 1_000
 LINTED_KEPT_MAX: Final = 1_024
 
 

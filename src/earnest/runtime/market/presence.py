@@ -13,7 +13,7 @@ from typing import Final
 
 from earnest.foundation.canonical import JsonObject, canonical_text
 from earnest.foundation.errors import Unavailable
-from earnest.foundation.instants import rfc3339_s
+from earnest.foundation.instants import SECOND_MS, rfc3339_s
 from earnest.identity.account import AccountKind
 from earnest.identity.presence import Presence
 from earnest.identity.service import ACCOUNTS, PRESENCES
@@ -29,7 +29,6 @@ FLUSHED_MAX: Final = 500
 """Accounts of one fact: each is a few reads inside the transaction."""
 
 KNOWN_MAX: Final = 100_000
-SECOND_MS: Final = 1_000
 DISPUTES_MAX: Final = 100
 ACTION_CHARACTERS_MAX: Final = 200
 SILENCE: Final = "silence"

@@ -19,10 +19,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from earnest.foundation.errors import Refused, Unavailable
+from earnest.foundation.instants import SECOND_MS
 from earnest.identity.key import KEY_IN_TEXT, Caller, KeyedHash
 from earnest.identity.key import Scope as KeyScope
 from earnest.journal.notary import Notary
-from earnest.runtime.desk import SECOND_MS
 from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import Market
 from earnest.surfaces.web.calls import API, CALL, Call

@@ -15,8 +15,9 @@ from starlette.types import Send
 
 from earnest.client.payloads_home import Home
 from earnest.foundation.errors import Refused
+from earnest.foundation.instants import SECOND_MS
 from earnest.identity.account import AccountKind
-from earnest.runtime.market.homes import SECOND_MS, Homes, Wanted
+from earnest.runtime.market.homes import Homes, Wanted
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.presence import Presences
 from earnest.surfaces.web.calls import Call, MyCall, is_known

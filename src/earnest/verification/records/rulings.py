@@ -11,15 +11,14 @@ from typing import Final
 from earnest.contracts.criterion import Criterion
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.effects.hands.workspace.tree import EntryKind
-from earnest.foundation.instants import rfc3339
+from earnest.foundation.instants import HOUR_MS, rfc3339
 from earnest.foundation.text import printable
 from earnest.verification.plugin import Findings
 from earnest.verification.records.demands import DATE, Demand, demand_of, is_named, is_program, paths_in
 from earnest.verification.records.evidence import WorkRecords, against_file, call_name, mentions
 from earnest.verification.records.proofs import Proof, proof_of
 
-_HOUR_MS: Final = 3_600_000
-_ZONES_MS: Final = (-12 * _HOUR_MS, 0, 14 * _HOUR_MS)
+_ZONES_MS: Final = (-12 * HOUR_MS, 0, 14 * HOUR_MS)
 OBJECTIONS_SHOWN: Final = 3
 QUOTE_CHARACTERS_KEPT: Final = 200
 

@@ -9,7 +9,7 @@ import pytest
 
 from earnest.effects.ground.clock import SystemChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
-from earnest.effects.ground.storage.leases import FREE, LEASE_MS, renew_leases, take_leases
+from earnest.effects.ground.storage.leases import FREE, LEASE_MS, leave_leases, renew_leases, take_leases
 from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
@@ -167,6 +167,23 @@ async def test_a_lease_that_ran_out_is_not_renewed_and_one_that_holds_is(place: 
     assert await write(lambda t: take_leases(t, "two", ["a"], now_ms + LEASE_MS)) == []
     assert await write(lambda t: renew_leases(t, "one", later_ms + LEASE_MS)) == 0
     assert await write(lambda t: take_leases(t, "two", ["a"], later_ms + LEASE_MS)) == ["a"]
+
+
+async def test_leases_that_ran_out_are_told_and_those_given_back_are_not(
+    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("earnest.runtime.waiting_work.RENEW_MS", 1)
+    work, names = place.process("one"), [f"p{number:02}" for number in range(60)]
+    work.may_end.set()
+    async with running(work):
+        await place.lay(*names)
+        await until(lambda: len(place.done()) == len(names))
+        assert caplog.messages == []
+        work.may_end.clear()
+        await place.lay("last")
+        await until(lambda: work.under_way == 1)
+        await place.database.write(lambda transaction: leave_leases(transaction, "one", 0))
+        await until(lambda: "leases have run out: others begin the same work anew" in caplog.messages)
 
 
 async def test_a_lease_of_a_clock_that_is_far_ahead_keeps_nobody_from_the_work(place: Place) -> None:

@@ -128,15 +128,12 @@ class WaitingWork(ABC):
     async def _renew(self) -> None:
         while True:
             await _WORLD.sleep_ms(RENEW_MS)
-            count = len(self._under_way)
+            if not (tasks := [*self._under_way.values()]):
+                continue
             with suppress(EarnestError):  # the next time, or it runs out
-                now_ms = self._desk.now_ms()
-                held = (
-                    await self._desk.database.write(partial(renew_leases, holder=self._holder, now_ms=now_ms))
-                    if count
-                    else 0
-                )
-                if held < min(count, len(self._under_way)):
+                renewing = partial(renew_leases, holder=self._holder, now_ms=self._desk.now_ms())
+                held = await self._desk.database.write(renewing)
+                if held < sum(not task.done() for task in tasks):
                     _LOG.warning("leases have run out: others begin the same work anew")
 
     async def _end(self, renewing: "asyncio.Task[None]") -> None:

@@ -72,7 +72,7 @@ class KnownRows:
     def __init__(self) -> None:
         self._rows: dict[str, dict[str, _Known | None]] = {}
         self._greatest: dict[str, dict[str, int]] = {}
-        self._meeting: dict[str, dict[tuple[str, tuple[SqlValue, ...]], Sequence[tuple[Any, ...]]]] = {}
+        self._meeting: dict[str, dict[Sought, Sequence[tuple[Any, ...]]]] = {}
         self._stirred: set[str] = set()
 
     def clear(self) -> None:
@@ -150,11 +150,11 @@ class KnownRows:
 
     def meeting(self, one: Sought) -> Sequence[tuple[Any, ...]] | None:
         """The rows that meet the conditions; None where they are not known."""
-        return self._meeting.get(one.lookup.table, {}).get((one.conditions, one.parameters))
+        return self._meeting.get(one.lookup.table, {}).get(one)
 
     def learn_meeting(self, one: Sought, rows: Sequence[tuple[Any, ...]]) -> None:
         """What the server has told."""
-        self._meeting.setdefault(one.lookup.table, {})[one.conditions, one.parameters] = rows
+        self._meeting.setdefault(one.lookup.table, {})[one] = rows
 
     def stir(self, sql: str) -> None:
         """Forget what a statement may have changed."""

@@ -229,7 +229,7 @@ class PostgresqlWriting(_Link):
                 asked[lookup] = some
         planned = self.session.planned
         selects = [planned(lookup.select_listed, listed(some)) for lookup, some in asked.items()]
-        meeting = [one for one in ahead if one.conditions and self.known.meeting(one) is None]
+        meeting = dict.fromkeys(one for one in ahead if one.conditions and self.known.meeting(one) is None)
         selects += [
             self.session.with_values(f"{one.lookup.all} WHERE {one.conditions}", one.parameters) for one in meeting
         ]

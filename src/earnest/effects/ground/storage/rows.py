@@ -74,8 +74,8 @@ class Rows(Generic[RowT]):
     def where(self, reader: BooksReader, conditions: str, parameters: tuple[SqlValue, ...] = ()) -> Iterator[RowT]:
         """The rows that meet `conditions`: SQL of ours, with order and limit, never text from outside."""
         sql = f"{self.lookup.all} WHERE {conditions}"
-        known, rows = reader.link.known, None
-        if known is not None:
+        rows = None
+        if (known := reader.link.known) is not None:
             rows = known.meeting(Sought(self.lookup, conditions=conditions, parameters=parameters))
         if rows is None:
             rows = reader.link.session.execute(sql, parameters).fetchall()

@@ -122,7 +122,6 @@ class _BoundedStream(AsyncByteStream):
     def __init__(self, stream: AsyncByteStream, request: Request) -> None:
         self._stream = stream
         self._request = request
-        self.aclose = stream.aclose  # type: ignore[method-assign]
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         left = ANSWER_BYTES_MAX
@@ -131,3 +130,6 @@ class _BoundedStream(AsyncByteStream):
             if left < 0:
                 raise ReadError(f"the answer has more than {ANSWER_BYTES_MAX} bytes", request=self._request)
             yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

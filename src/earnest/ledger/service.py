@@ -35,10 +35,10 @@ _POSTED: Final = 3
 
 def sought(chain: Chain) -> Ahead:
     """What `post` will look for."""
-    names = [one.id for one in chain] + [one.pending_id for one in chain if one.pending_id is not None]
     accounts = [one.debit for one in chain] + [one.credit for one in chain]
     return (
-        Sought(rows.TRANSFERS.lookup, tuple(names)),
+        Sought(rows.TRANSFERS.lookup, tuple([one.id for one in chain]), are_new=True),
+        Sought(rows.TRANSFERS.lookup, tuple([one.pending_id for one in chain if one.pending_id is not None])),
         Sought(rows.LEDGER_ACCOUNTS.lookup, tuple(accounts)),
         Sought(rows.BOOKED.lookup, greatest=NUMBER),
     )
@@ -52,10 +52,10 @@ def post(transaction: Transaction, chain: Chain) -> None:
     """
     if not chain:
         return
-    transfers, sums, _ = ahead = sought(chain)
+    new, pending, sums, _ = ahead = sought(chain)
     if transaction.link.known is not None:
         transaction.link.look(ahead)
-    known = rows.TRANSFERS.all(transaction, transfers.keys)
+    known = rows.TRANSFERS.all(transaction, new.keys + pending.keys)
     accounts = rows.LEDGER_ACCOUNTS.all(transaction, sums.keys)
     if is_repeated(chain, known):
         return

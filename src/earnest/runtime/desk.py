@@ -210,7 +210,7 @@ class Desk:
             return StoryResponse(status=status, body={**body, **entry.shown})
 
         if keyed is not None:
-            ahead = (*ahead, Sought(lookup=_REPLIES.lookup, keys=(keyed.reply_id,)))
+            ahead = (*ahead, Sought(lookup=_REPLIES.lookup, keys=(keyed.reply_id,), are_new=True))
         return self.database.write(write, ahead=ahead)
 
     async def _keep_refusal(self, caller: Caller | None, keyed: Keyed, refused: Refused) -> StoryResponse:

@@ -12,10 +12,11 @@ import pytest
 
 import postgresql
 from earnest.app import simulating
-from earnest.effects.ground.clock import VirtualClock
+from earnest.effects.ground.clock import SystemClock, VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import ServerBooks
 from earnest.effects.ground.storage.reader import ReadPool
+from earnest.foundation.facts import Fact
 from earnest.journal.verify import verify_journal
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.recompute import recompute
@@ -61,20 +62,34 @@ def trips_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
         yield messages
 
 
+STEPS = "post", "claim", "hand in", "lease and verdict"
+
+
+@pytest.mark.parametrize(
+    ("is_alone", "most"), [(False, (3, 5, 4, 4 + 3)), (True, (2, 3, 1, 3 + 2))], ids=["among others", "alone"]
+)
 async def test_each_step_of_a_job_takes_few_trips_to_the_server(
-    postgresql_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgresql_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_alone: bool, most: tuple[int, ...]
 ) -> None:
     taken = dict[str, list[bytes]]()
-    with town_on(ServerBooks(postgresql_address, tmp_path), tmp_path) as town:
+    others = Database.open(ServerBooks(postgresql_address, tmp_path / "others"), SystemClock())
+
+    @contextmanager
+    def step(name: str) -> Iterator[None]:
+        if not is_alone:
+            others.write_sync(lambda transaction: transaction.record(Fact(kind="noted", subject="s", at_ms=1, body={})))
+        with trips_in(monkeypatch) as taken[name]:
+            yield
+
+    with closing(others), town_on(ServerBooks(postgresql_address, tmp_path), tmp_path) as town:
         buyer, seller = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob")
-        for _ in range(2):  # the first time the server learns the plans
-            with trips_in(monkeypatch) as taken["post"]:
+        for _ in range(4):  # the first times the server learns the plans, and whoever is alone notices that
+            with step("post"):
                 job = await post(town, buyer)
-            with trips_in(monkeypatch) as taken["claim"]:
+            with step("claim"):
                 held = claim(town, seller, job)
-            with trips_in(monkeypatch) as taken["hand in"]:
+            with step("hand in"):
                 await submit(town, seller, held)
-            with trips_in(monkeypatch) as taken["lease and verdict"]:
+            with step("lease and verdict"):
                 await Judging(town.market).drain()
-    most = {"post": 3, "claim": 5, "hand in": 4, "lease and verdict": 4 + 3}
-    assert {step: len(messages) for step, messages in taken.items()} == most, taken
+    assert {name: len(taken[name]) for name in STEPS} == dict(zip(STEPS, most, strict=True)), taken

@@ -450,6 +450,7 @@ NO_BOOKS = {
     "effects/ground/storage/driver.py",
     "effects/ground/storage/former.py",
     "effects/ground/storage/postgresql.py",
+    "effects/ground/storage/postgresql_reading.py",
     "effects/ground/storage/postgresql_session.py",
     "effects/ground/storage/postgresql_watch.py",
     "effects/ground/storage/schema.py",

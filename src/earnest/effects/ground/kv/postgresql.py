@@ -8,7 +8,8 @@ from typing import Final, TypeVar
 from earnest.effects.ground.kv.api import Overlay, StoreChange, StoreView, after_prefix, checked
 from earnest.effects.ground.storage.driver import DATABASE_ERROR, meaning_of
 from earnest.effects.ground.storage.engine import DriverSession
-from earnest.effects.ground.storage.postgresql import PostgresqlReading, PostgresqlWriting
+from earnest.effects.ground.storage.postgresql import PostgresqlWriting
+from earnest.effects.ground.storage.postgresql_reading import PostgresqlReading
 from earnest.foundation.errors import Refused, Unavailable
 
 TURN: Final = 0x6B766B76

@@ -173,14 +173,15 @@ class GroupWriter:
         """One commit for the group; with what each part will be told."""
         outcomes: list[_Outcome] = []
         try:
-            try:
-                self._attempt(group, outcomes)
-            except Exception:
-                self._roll_back()
-                if not self._writing.begins_again():
-                    raise
-                outcomes.clear()
-                self._attempt(group, outcomes)
+            while True:
+                try:
+                    self._attempt(group, outcomes)
+                    break
+                except Exception:
+                    self._roll_back()
+                    if not self._writing.begins_again():
+                        raise
+                    outcomes.clear()
         except Exception as error:  # whatever it is, nobody may wait for ever
             self._roll_back()
             refusals = {id(part): refusal for part, _, refusal in outcomes if refusal is not None}

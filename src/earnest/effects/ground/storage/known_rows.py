@@ -1,4 +1,5 @@
-"""Rows that a transaction on a server has read or changed: under the turn nobody else can change them meanwhile.
+"""Rows that transactions on a server have read or changed. Under the turn nobody else can change them meanwhile, and
+from one turn to the next nobody has who has recorded no fact.
 
 Each look at a server is a trip, during which everybody waits. What the parts of a group say they will look for is read
 for all of them at once; what they then find here, they need not ask for.
@@ -8,11 +9,14 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from earnest.effects.ground.storage.dialects import STATEMENTS_KEPT
 from earnest.effects.ground.storage.driver import SqlValue
 
+ROWS_KEPT_MAX: Final = 8_192
+"""Of a table, from one transaction to the next."""
 _CHANGED: Final = re.compile(r"\b(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+(\w+)", re.IGNORECASE)
 
 
@@ -44,11 +48,17 @@ class Lookup:
         """The statement that finds rows by a list of keys."""
         return f"{self.all} WHERE {self.key} = ANY($1)"
 
+    @cached_property
+    def check_none(self) -> str:
+        """The statement that fails where there is a row with one of a list of keys."""
+        return f"SELECT 1 / (NOT EXISTS (SELECT FROM {self.table} WHERE {self.key} = ANY($1)))::INT"  # noqa: S608
+
 
 class Sought(NamedTuple):
     """What a part will look for: rows by key, the greatest number of a column, or the rows that meet conditions.
 
-    `conditions` are as those of `Rows.where`, on the columns of this table alone.
+    `conditions` are as those of `Rows.where`, on the columns of this table alone. `are_new`: there is hardly a row with
+    one of these keys yet.
     """
 
     lookup: Lookup
@@ -56,6 +66,7 @@ class Sought(NamedTuple):
     greatest: str = ""
     conditions: str = ""
     parameters: tuple[SqlValue, ...] = ()
+    are_new: bool = False
 
 
 Ahead: TypeAlias = Sequence[Sought]
@@ -80,6 +91,13 @@ class KnownRows:
         self._rows.clear()
         self._greatest.clear()
         self._meeting.clear()
+
+    def keep(self) -> None:
+        """A transaction begins in which all of it still holds. What met conditions is rarely asked for again."""
+        self._meeting.clear()
+        for rows in self._rows.values():
+            for key in tuple(islice(rows, max(len(rows) - ROWS_KEPT_MAX, 0))):
+                del rows[key]
 
     def begin_part(self) -> None:
         """What is changed from now on may be taken back."""
@@ -139,6 +157,12 @@ class KnownRows:
             if column and column not in self._greatest.get(lookup.table, {}):
                 columns[lookup.table, column] = lookup
         return asked, columns
+
+    def covers(self, ahead: Ahead) -> bool:
+        """Whether all that will be looked for is known, but for rows that are new."""
+        return not any(one.conditions for one in ahead) and not any(
+            self.unknown([one for one in ahead if not one.are_new])
+        )
 
     def greatest(self, table: str, column: str) -> int:
         """The greatest number of a column, 0 where there is none. Raises `KeyError` where that is not known."""

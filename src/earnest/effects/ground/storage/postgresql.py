@@ -8,21 +8,23 @@ import contextlib
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from itertools import count
 from typing import Any, Final
 
 import psycopg
-from psycopg.pq import TransactionStatus
 
 from earnest.effects.ground.clock import Clock
-from earnest.effects.ground.storage.catalog import objects_in, objects_of
-from earnest.effects.ground.storage.dialects import POSTGRESQL, Dialect, numbered
-from earnest.effects.ground.storage.driver import ServerFault, SqlParameters, SqlValue
+from earnest.effects.ground.storage.dialects import POSTGRESQL
+from earnest.effects.ground.storage.driver import ServerFault, SqlValue
 from earnest.effects.ground.storage.known_rows import Ahead, KnownRows
 from earnest.effects.ground.storage.news import News
+from earnest.effects.ground.storage.postgresql_reading import (
+    READ_IDLE_MS,
+    PostgresqlLink,
+    PostgresqlReading,
+    standing_revision,
+)
 from earnest.effects.ground.storage.postgresql_session import (
     CHANNEL,
-    IDLE_MS,
     TURN,
     TURN_WAIT_MS,
     PostgresqlSession,
@@ -31,11 +33,10 @@ from earnest.effects.ground.storage.postgresql_session import (
 from earnest.effects.ground.storage.postgresql_types import told
 from earnest.effects.ground.storage.postgresql_waiting import listed
 from earnest.effects.ground.storage.postgresql_watch import PostgresqlWatch
-from earnest.effects.ground.storage.schema import Schema, compared, is_older, revision_among
-from earnest.foundation.errors import Refused, Unavailable
+from earnest.effects.ground.storage.schema import Schema, is_older
+from earnest.foundation.errors import Unavailable
 
-READ_IDLE_MS: Final = 600_000  # who reads holds no turn, and may work on what it has read
-FETCHED: Final = 512
+_BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _HOLDER: Final = """
 SELECT activity.pid, activity.application_name FROM pg_locks JOIN pg_stat_activity AS activity USING (pid)
 WHERE locktype = 'advisory' AND granted AND objid = %s AND pg_locks.database = (
@@ -43,7 +44,10 @@ WHERE locktype = 'advisory' AND granted AND objid = %s AND pg_locks.database = (
 )
 """
 _NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM facts"
-_NAMES: Final = count()
+_IS_NEWEST: Final = "SELECT 1 / (coalesce(max(seq), 0) = $1)::INT FROM facts"
+"""Fails where it is not."""
+ALONE_MIN: Final = 8
+"""After so many turns between which nobody else wrote, a group begins on what is known."""
 NOTICE_CHARACTERS_MAX: Final = 4_000
 _KIND: Final = re.compile(r"[a-z_.]+")
 
@@ -55,88 +59,19 @@ def notice(newest: int, kinds: Collection[str]) -> str:
     return f"{int(newest)} {text}" if is_told else str(int(newest))
 
 
-class _Stream:
-    """Rows of a cursor that the server holds."""
+class PostgresqlWriting(PostgresqlLink):
+    """The connection that writes. A transaction is its turn: the lock comes with it and goes with it.
 
-    def __init__(self, session: PostgresqlSession, name: str) -> None:
-        self._session = session
-        self._name = name
-
-    def fetchmany(self, size: int = FETCHED, /) -> list[Any]:
-        """The next rows."""
-        with told():
-            return self._session.connection.execute(f"FETCH {int(size)} FROM {self._name}".encode()).fetchall()
-
-
-class _Link:
-    """A connection, and the address to look its tables up anew."""
-
-    dialect: Dialect = POSTGRESQL
-
-    def __init__(self, address: str, idle_ms: int = IDLE_MS) -> None:
-        self._address = address
-        self.session = PostgresqlSession(connect(address, idle_ms))
-
-    def stream(self, sql: str, parameters: SqlParameters) -> Any:
-        """See `BooksLink.stream`."""
-        if isinstance(parameters, Sequence) and isinstance(parameters[-1], int) and parameters[-1] <= FETCHED:
-            return self.session.execute(sql, parameters)
-        self.session.settle()
-        name = f"streamed_{next(_NAMES)}"
-        with told():
-            declared = f"DECLARE {name} NO SCROLL CURSOR FOR {numbered(sql)[0]}"
-            self.session.connection.execute(declared.encode(), parameters)
-        return _Stream(self.session, name)
-
-    def faults(self, schema: Schema, *, whole: bool) -> tuple[str, ...]:  # noqa: ARG002 - the server checks its pages
-        """See `BooksLink.faults`. What there should be is made beside, and taken back."""
-        with told(), contextlib.closing(connect(self._address)) as beside:
-            present = objects_in(beside)
-            expected = objects_of(beside, schema.script(dialect=POSTGRESQL))
-        return compared(expected, present)
-
-    def close(self) -> None:
-        """See `BooksLink.close`."""
-        self.session.close()
-
-
-class PostgresqlReading(_Link):
-    """A connection that reads."""
-
-    known = None
-
-    def look(self, ahead: Ahead) -> None:
-        """See `BooksLink.look`."""
-
-    def begin(self) -> None:
-        """See `ReadLink.begin`. It goes with the first question."""
-        with told():
-            while self.session.connection.pgconn.get_result():  # of the end before
-                pass
-        self.session.waiting.add("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-
-    def end(self) -> None:
-        """See `ReadLink.end`. Nobody waits for the answer."""
-        self.session.waiting.drop()
-        if self.session.connection.info.transaction_status is not TransactionStatus.IDLE:
-            with told():
-                self.session.connection.pgconn.send_query(b"ROLLBACK")
-
-    def check(self, schema: Schema) -> None:
-        """See `ReadLink.check`."""
-        revision = _revision(self.session)
-        if revision is None:
-            raise Refused("no_database", "there are no books on this server yet")
-        if is_older(revision, schema):
-            raise Refused("database_too_old", "the database must be migrated first: open it once for writing")
-
-
-class PostgresqlWriting(_Link):
-    """The connection that writes. A transaction is its turn: the lock comes with it and goes with it."""
+    Where nobody else writes, a group whose rows are known begins unasked: its first message, often the one that
+    commits, takes the turn, and fails if that is not free, if others have recorded a fact, or if what should be new is
+    there. Then the group is done anew, in a turn that it waited for.
+    """
 
     turn = TURN
     is_careful = False
     _newest = 0
+    _alone = 0
+    _is_unasked = False
 
     def __init__(self, address: str) -> None:
         super().__init__(address)
@@ -167,15 +102,27 @@ class PostgresqlWriting(_Link):
 
     def take(self, ahead: Ahead = ()) -> None:
         """See `WriteLink.take`: the turn, and the first questions in it, are one trip."""
-        self._newest = int(self.hold(ahead, _NEWEST))
+        self._is_unasked = self._alone >= ALONE_MIN and self.known.covers(ahead)
+        if self._is_unasked:
+            self._begin_unasked(ahead)
+            return
+        newest = int(self.hold(ahead, _NEWEST))
+        if newest and newest == self._newest:
+            self._alone += 1
+        elif self._alone:
+            self._forget()
+        self._newest = newest
 
     def hold(self, ahead: Ahead = (), asked: str = "") -> Any:
         """Wait for the turn, then ask; what the statement `asked` gives."""
         try:
             self._connected()
-            self.known.clear()
+            if self._alone:
+                self.known.keep()
+            else:
+                self.known.clear()
             questions = (f"SELECT pg_advisory_xact_lock({self.turn})", *((asked,) if asked else ()))
-            return self._looked(ahead, "BEGIN ISOLATION LEVEL READ COMMITTED", *map(self.session.planned, questions))
+            return self._looked(ahead, _BEGIN, *map(self.session.planned, questions))
         except Exception as error:
             self.give()
             if isinstance(error, ServerFault) and error.is_lost:
@@ -202,11 +149,12 @@ class PostgresqlWriting(_Link):
 
     def begins_again(self) -> bool:
         """See `WriteLink.begins_again`."""
-        if not self.is_unclear:
+        if not self.is_unclear or self.is_careful:
             return False
+        is_asked = not self._is_unasked
         self.give()
         self.take()
-        self.is_careful = True
+        self.is_careful = is_asked
         return True
 
     def look(self, ahead: Ahead) -> None:
@@ -261,12 +209,15 @@ class PostgresqlWriting(_Link):
             pass
         if cursor.statusmessage != "COMMIT":  # a server answers ROLLBACK to a transaction that has failed
             raise ServerFault("the transaction was lost before its end", is_lost=True)
+        self._newest = newest
 
     def rollback(self) -> None:
         """See `WriteLink.rollback`."""
+        self._forget()
         self.session.waiting.drop()
-        with told():
-            self.session.connection.execute(b"ROLLBACK")
+        if self.session.in_transaction:
+            with told():
+                self.session.connection.execute(b"ROLLBACK")
 
     def savepoint(self) -> None:
         """See `WriteLink.savepoint`."""
@@ -310,13 +261,28 @@ class PostgresqlWriting(_Link):
         """Create or migrate the tables in one turn. There is no copy of former books: that is the server's part."""
         self.hold()
         try:
-            revision = _revision(self.session)
+            revision = standing_revision(self.session)
             if revision is None or is_older(revision, schema):
                 with migrating() if revision else contextlib.nullcontext(), told():
                     self.session.connection.execute(schema.script(revision or "", POSTGRESQL).encode())
             self.commit()
         finally:
             self.give()
+
+    def _begin_unasked(self, ahead: Ahead) -> None:
+        self.known.keep()
+        planned, add = self.session.planned, self.session.waiting.add
+        add(_BEGIN)
+        add(planned(f"SELECT 1 / pg_try_advisory_xact_lock({self.turn})::INT"))
+        add(planned(_IS_NEWEST, str(self._newest), "(BIGINT)"))
+        for lookup, keys in self.known.unknown(ahead)[0].items():
+            add(planned(lookup.check_none, listed(keys)))
+            for key in keys:
+                self.known.learn(lookup, key, None)
+
+    def _forget(self) -> None:
+        self._alone = 0
+        self.known.clear()
 
     def _connected(self) -> None:
         if self.session.connection.closed:
@@ -382,8 +348,3 @@ def _row_of(cursor: "psycopg.Cursor[Any]") -> Any:
     row = cursor.fetchone()
     cursor.nextset()
     return row
-
-
-def _revision(session: PostgresqlSession) -> str | None:
-    names = session.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()
-    return revision_among({name for (name,) in names}, session)

@@ -118,8 +118,8 @@ class PostgresqlSession:
 
     @property
     def in_transaction(self) -> bool:
-        """See `DriverSession.in_transaction`."""
-        return self.connection.pgconn.transaction_status in _UNDER_WAY
+        """See `DriverSession.in_transaction`. Its beginning may wait still."""
+        return bool(self.waiting) or self.connection.pgconn.transaction_status in _UNDER_WAY
 
     def execute(self, sql: str, parameters: SqlParameters = (), /) -> "psycopg.Cursor[Any] | LaterCursor":
         """See `DriverSession.execute`."""
@@ -170,15 +170,15 @@ class PostgresqlSession:
         Not in pipeline mode: a client that stops before the end of a pipeline is not idle in a transaction to the
         server, and would keep its turn.
         """
-        is_shared = self.waiting.has_ended
+        is_shared, message = self.waiting.has_ended, b""
         try:
             with told():
                 of_others, own = self.waiting.take()
                 texts = [self.planned(*one) if one[0] else one[1] for one in (*of_others, *own)]
-                message = "; ".join((*texts, *statements)).encode()
-                cursor = self.connection.execute(_whole(message))
-        except BaseException:
-            self.is_unclear |= is_shared and self.in_transaction  # where it has ended, it may have been committed
+                message = _whole("; ".join((*texts, *statements)).encode())
+                cursor = self.connection.execute(message)
+        except BaseException:  # where the transaction has ended, it may have been committed
+            self.is_unclear |= is_shared and (self.in_transaction or not message)
             raise
         last = len(of_others) + len(own) - (not statements)
         for place in range(len(of_others) + len(own)):

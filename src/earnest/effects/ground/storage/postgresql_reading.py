@@ -1,0 +1,103 @@
+"""The connections to books on a server of PostgreSQL, and those that read there."""
+
+import contextlib
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, Final
+
+from psycopg.pq import TransactionStatus
+
+from earnest.effects.ground.storage.catalog import objects_in, objects_of
+from earnest.effects.ground.storage.dialects import POSTGRESQL, Dialect, numbered
+from earnest.effects.ground.storage.driver import SqlParameters
+from earnest.effects.ground.storage.known_rows import Ahead
+from earnest.effects.ground.storage.postgresql_session import IDLE_MS, PostgresqlSession, connect
+from earnest.effects.ground.storage.postgresql_types import told
+from earnest.effects.ground.storage.schema import Schema, compared, is_older, revision_among
+from earnest.foundation.errors import Refused
+
+READ_IDLE_MS: Final = 600_000  # who reads holds no turn, and may work on what it has read
+FETCHED: Final = 512
+_NAMES: Final = count()
+
+
+class _Stream:
+    """Rows of a cursor that the server holds."""
+
+    def __init__(self, session: PostgresqlSession, name: str) -> None:
+        self._session = session
+        self._name = name
+
+    def fetchmany(self, size: int = FETCHED, /) -> list[Any]:
+        """The next rows."""
+        with told():
+            return self._session.connection.execute(f"FETCH {int(size)} FROM {self._name}".encode()).fetchall()
+
+
+class PostgresqlLink:
+    """A connection, and the address to look its tables up anew."""
+
+    dialect: Dialect = POSTGRESQL
+
+    def __init__(self, address: str, idle_ms: int = IDLE_MS) -> None:
+        self._address = address
+        self.session = PostgresqlSession(connect(address, idle_ms))
+
+    def stream(self, sql: str, parameters: SqlParameters) -> Any:
+        """See `BooksLink.stream`."""
+        if isinstance(parameters, Sequence) and isinstance(parameters[-1], int) and parameters[-1] <= FETCHED:
+            return self.session.execute(sql, parameters)
+        self.session.settle()
+        name = f"streamed_{next(_NAMES)}"
+        with told():
+            declared = f"DECLARE {name} NO SCROLL CURSOR FOR {numbered(sql)[0]}"
+            self.session.connection.execute(declared.encode(), parameters)
+        return _Stream(self.session, name)
+
+    def faults(self, schema: Schema, *, whole: bool) -> tuple[str, ...]:  # noqa: ARG002 - the server checks its pages
+        """See `BooksLink.faults`. What there should be is made beside, and taken back."""
+        with told(), contextlib.closing(connect(self._address)) as beside:
+            present = objects_in(beside)
+            expected = objects_of(beside, schema.script(dialect=POSTGRESQL))
+        return compared(expected, present)
+
+    def close(self) -> None:
+        """See `BooksLink.close`."""
+        self.session.close()
+
+
+class PostgresqlReading(PostgresqlLink):
+    """A connection that reads."""
+
+    known = None
+
+    def look(self, ahead: Ahead) -> None:
+        """See `BooksLink.look`."""
+
+    def begin(self) -> None:
+        """See `ReadLink.begin`. It goes with the first question."""
+        with told():
+            while self.session.connection.pgconn.get_result():  # of the end before
+                pass
+        self.session.waiting.add("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def end(self) -> None:
+        """See `ReadLink.end`. Nobody waits for the answer."""
+        self.session.waiting.drop()
+        if self.session.connection.info.transaction_status is not TransactionStatus.IDLE:
+            with told():
+                self.session.connection.pgconn.send_query(b"ROLLBACK")
+
+    def check(self, schema: Schema) -> None:
+        """See `ReadLink.check`."""
+        revision = standing_revision(self.session)
+        if revision is None:
+            raise Refused("no_database", "there are no books on this server yet")
+        if is_older(revision, schema):
+            raise Refused("database_too_old", "the database must be migrated first: open it once for writing")
+
+
+def standing_revision(session: PostgresqlSession) -> str | None:
+    """The revision of the tables that are there; None where there are none."""
+    names = session.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()
+    return revision_among({name for (name,) in names}, session)

@@ -1,0 +1,164 @@
+"""Whoever writes alone asks a server for nothing that it knows; whatever others did meanwhile, it does no wrong."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage import known_rows
+from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.place import ServerBooks
+from earnest.effects.ground.storage.postgresql import ALONE_MIN
+from earnest.effects.ground.storage.postgresql_session import TURN
+from earnest.effects.ground.storage.transaction import Transaction
+from earnest.foundation.errors import Refused, Unavailable
+from earnest.ledger.service import balance, post, sought
+from earnest.ledger.transfer import Chain, available, external, moved
+
+from .test_engines import vote
+
+ANN, BOB = available("act_ann", "USD"), available("act_bob", "USD")
+CUT_OFF = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%EXECUTE plan%' AND pid <> pg_backend_pid()
+"""
+_NUMBERS = count()
+
+
+@pytest.fixture
+def homes(postgresql_address: str, tmp_path: Path) -> Iterator[list[Database]]:
+    """Two that share one server, of which the first has been alone for a while and knows the sums of ann and bob."""
+    with ExitStack() as stack:
+        databases = [
+            stack.enter_context(closing(Database.open(ServerBooks(postgresql_address, tmp_path / name), SystemClock())))
+            for name in ("one", "other")
+        ]
+        asyncio.run(_alone(databases[0]))
+        yield databases
+
+
+async def _alone(database: Database) -> None:
+    await booked(database, transfer(external("USD"), ANN, 100))
+    for _ in range(ALONE_MIN + 1):
+        await booked(database, transfer(ANN, BOB, 1))
+
+
+def transfer(debit: str, credit: str, amount: int, name: str = "") -> Chain:
+    return moved(f"{name or f'dep_{next(_NUMBERS)}'}/in", debit, credit, amount, reason="deposit", at_ms=0)
+
+
+async def booked(database: Database, chain: Chain, then: Callable[[Transaction], Any] = lambda _: None) -> Any:
+    def book(transaction: Transaction) -> Any:
+        post(transaction, chain)
+        return then(transaction)
+
+    return await database.write(book, ahead=sought(chain))
+
+
+def sums(database: Database) -> list[int]:
+    return database.read_sync(lambda reader: [balance(reader, name).balance_micro for name in (ANN, BOB)])
+
+
+@pytest.fixture
+def messages(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    sent, execute = list[bytes](), psycopg.Connection.execute
+
+    def seen(self: Any, query: Any, *given: Any, **named: Any) -> Any:
+        if not query.startswith((b"PREPARE", b"SELECT")):
+            sent.append(query)
+        return execute(self, query, *given, **named)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", seen)
+    return sent
+
+
+async def test_a_group_of_known_rows_is_one_message(homes: list[Database], messages: list[bytes]) -> None:
+    before = sums(homes[0])
+    messages.clear()
+    await asyncio.gather(*(booked(homes[0], transfer(BOB, ANN, 1)) for _ in range(4)))
+    assert len(messages) == 1
+    assert sums(homes[0]) == [before[0] + 4, before[1] - 4]
+
+
+@pytest.mark.parametrize("asks", [False, True])
+async def test_what_others_wrote_meanwhile_counts(homes: list[Database], asks: bool) -> None:
+    one, other = homes
+    ann, bob = sums(one)
+    await booked(other, transfer(ANN, BOB, ann - 1))
+
+    def ask(transaction: Transaction) -> Any:
+        return transaction.execute("SELECT count(*) FROM facts").fetchone() if asks else None
+
+    with pytest.raises(Refused, match="the account has less"):
+        await booked(one, transfer(ANN, BOB, 2), ask)
+    assert sums(one) == [1, bob + ann - 1]
+    await _alone(one)
+    ann, bob = sums(one)
+    await booked(other, transfer(external("USD"), ANN, 50))
+    found = await asyncio.gather(
+        *(booked(one, transfer(ANN, BOB, ann + 49), ask) for _ in range(2)), return_exceptions=True
+    )
+    assert sum(isinstance(one, Refused) for one in found) == 1
+    assert sums(one) == [1, bob + ann + 49]
+
+
+async def test_a_transfer_that_is_no_longer_known_is_booked_once(
+    homes: list[Database], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = homes
+    await booked(one, transfer(ANN, BOB, 1, "dep_again"))
+    before, newest = sums(one), one.last_seq
+    await booked(one, transfer(ANN, BOB, 1))
+    with monkeypatch.context() as less:
+        less.setattr(known_rows, "ROWS_KEPT_MAX", 2)
+        await booked(one, transfer(BOB, ANN, 1))
+    await booked(one, transfer(ANN, BOB, 1, "dep_again"))
+    assert (sums(one), one.last_seq) == (before, newest + 2)
+
+
+async def test_a_part_that_is_refused_leaves_the_others_alone(homes: list[Database]) -> None:
+    one, _ = homes
+    ann, bob = sums(one)
+    chains = transfer(ANN, BOB, 1), transfer(ANN, BOB, 10**6), transfer(ANN, BOB, 2)
+    parts = [booked(one, chain) for chain in chains]
+    found = await asyncio.gather(*parts, one.write(vote("a")), one.write(vote("a")), return_exceptions=True)
+    assert [isinstance(one, Exception) for one in found] == [False, True, False, False, True]
+    assert sums(one) == [ann - 3, bob + 3]
+
+
+async def test_whoever_has_the_turn_is_named(
+    postgresql_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("earnest.effects.ground.storage.postgresql_session.TURN_WAIT_MS", 300)
+    with (
+        closing(Database.open(ServerBooks(postgresql_address, tmp_path), SystemClock())) as database,
+        psycopg.connect(postgresql_address, application_name="a stranger") as holder,
+    ):
+        await _alone(database)
+        holder.execute(f"SELECT pg_advisory_xact_lock({TURN})".encode())
+        with pytest.raises(Unavailable, match=r"held by a stranger \(backend \d+\)"):
+            await booked(database, transfer(ANN, BOB, 1))
+        holder.rollback()
+        before = sums(database)
+        await booked(database, transfer(ANN, BOB, 1))
+        assert sums(database) == [before[0] - 1, before[1] + 1]
+
+
+async def test_a_connection_that_was_cut_is_made_anew_and_nothing_is_taken_for_known(
+    homes: list[Database], postgresql_address: str
+) -> None:
+    one, other = homes
+    with psycopg.connect(postgresql_address) as beside:
+        beside.execute(CUT_OFF)
+    await booked(other, transfer(ANN, BOB, 1))
+    before = sums(one)
+    with pytest.raises(Unavailable):
+        await booked(one, transfer(ANN, BOB, 1))
+    assert sums(one) == before
+    await booked(one, transfer(ANN, BOB, before[0]))
+    assert sums(one) == [0, before[1] + before[0]]

@@ -10,6 +10,7 @@ from earnest.foundation.instants import DAY_MS, HOUR_MS
 from earnest.identity.account import Account, AccountKind, AccountStatus
 from earnest.market.capabilities.capability import Capability, CapabilityState
 from earnest.market.claims.claim import ClaimState
+from earnest.market.claims.deadlines import due_at
 from earnest.market.claims.judgement import check_quota, declines_max
 from earnest.market.jobs import job as rules
 from earnest.market.jobs.capacity import account_capacity, are_related, capacity, has_hours, is_available, need_room
@@ -280,5 +281,5 @@ def test_no_job_and_no_claim_leads_out_of_bounds() -> None:
         (1, 90 * 86_400), (0, 90 * 86_400), (None, NOW + 1_000, NOW + 90 * DAY_MS)
     ):
         job = rules.publish(a_job(work_s=work_s, grace_s=grace_s, deadline_at_ms=deadline), NOW, TERMS)
-        due_at_ms = rules.due_at(job, NOW)
+        due_at_ms = due_at(job, NOW)
         assert NOW < due_at_ms <= NOW + 90 * DAY_MS

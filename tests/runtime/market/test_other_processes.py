@@ -13,8 +13,8 @@ from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.sqlite import LOOK_NS
 from earnest.foundation.errors import Refused
 from earnest.identity.key import Caller, KeyedHash, Scope
+from earnest.runtime.authentication import Authenticator
 from earnest.runtime.desk import Desk, StoryContext
-from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.homes import Homes
 from earnest.runtime.market.keys import give_key, revoke_key
 from earnest.views.home import read_home
@@ -45,7 +45,7 @@ def test_a_home_shows_what_another_process_has_changed(town: Town, elsewhere: To
 
 def test_a_key_that_another_process_has_revoked_is_refused(town: Town, elsewhere: Town) -> None:
     hashing = KeyedHash(b"s" * 32)
-    doorkeeper = Doorkeeper(town.database, hashing)
+    authenticator = Authenticator(town.database, hashing)
     somebody, shown = town.somebody("somebody"), dict[str, str]()
 
     def give(entry: StoryContext) -> dict[str, str]:
@@ -54,10 +54,10 @@ def test_a_key_that_another_process_has_revoked_is_refused(town: Town, elsewhere
         return {"id": key.id}
 
     key_id = str(town.act(somebody, give)["id"])
-    assert asyncio.run(doorkeeper.by_key(shown["key"], town.clock.now_ms())).key_id == key_id
+    assert asyncio.run(authenticator.by_key(shown["key"], town.clock.now_ms())).key_id == key_id
     me = Caller(account=somebody.account, scope=Scope.LIVE, key_id=key_id)
     elsewhere.act(me, lambda entry: revoke_key(entry, key_id=key_id))
     town.clock.jump_ms(LOOK_MS)
     with pytest.raises(Refused) as refused:
-        asyncio.run(doorkeeper.by_key(shown["key"], town.clock.now_ms()))
+        asyncio.run(authenticator.by_key(shown["key"], town.clock.now_ms()))
     assert refused.value.code == "expired_key"

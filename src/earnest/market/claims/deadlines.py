@@ -1,4 +1,4 @@
-"""When the clock does something with a claim, and what a dispute stops."""
+"""When a claim is due, when the clock does something with it, and what a dispute stops."""
 
 import json
 from dataclasses import dataclass, replace
@@ -7,7 +7,14 @@ from typing import Final
 from earnest.contracts.spec import Acceptance
 from earnest.foundation.instants import SECOND_MS
 from earnest.market.claims.claim import Claim, ClaimState
+from earnest.market.jobs.job import Job
 from earnest.verification.verdict import Answer
+
+
+def due_at(job: Job, now_ms: int) -> int:
+    """The deadline of a claim that is made now."""
+    due_at_ms = now_ms + job.work_s * SECOND_MS
+    return due_at_ms if job.deadline_at_ms is None else min(due_at_ms, job.deadline_at_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

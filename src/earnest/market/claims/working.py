@@ -5,10 +5,10 @@ from dataclasses import replace
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import SECOND_MS
 from earnest.market.claims.claim import Actor, Claim, ClaimState, is_overdue
-from earnest.market.claims.deadlines import with_wake
+from earnest.market.claims.deadlines import due_at, with_wake
 from earnest.market.claims.lifecycle import refusal
 from earnest.market.claims.moving import ClaimTransition, begin
-from earnest.market.jobs.job import Job, due_at, need_claimable
+from earnest.market.jobs.job import Job, need_claimable
 from earnest.market.reviews.signal import SignalKind
 from earnest.market.terms import Terms
 

@@ -149,12 +149,6 @@ def last_chance_ms(job: Job) -> int:
     return job.closes_at_ms if job.deadline_at_ms is None else min(job.closes_at_ms, job.deadline_at_ms)
 
 
-def due_at(job: Job, now_ms: int) -> int:
-    """The deadline of a claim that is made now."""
-    due_at_ms = now_ms + job.work_s * SECOND_MS
-    return due_at_ms if job.deadline_at_ms is None else min(due_at_ms, job.deadline_at_ms)
-
-
 def need_open(job: Job) -> None:
     """Raises `Refused`: `job_already_claimed`, or `job_withdrawn` for one that ended without work."""
     if job.state in {JobState.TAKEN, JobState.DONE}:

@@ -21,8 +21,8 @@ from earnest.identity.key import (
 from earnest.identity.service import KEYS, SESSIONS
 from earnest.identity.showing import key_json
 from earnest.market.terms import Terms
+from earnest.runtime.authentication import SESSION_KEY_ID
 from earnest.runtime.desk import StoryContext
-from earnest.runtime.market.doorkeeper import SESSION_KEY_ID
 
 
 def need_key(entry: StoryContext) -> Key:

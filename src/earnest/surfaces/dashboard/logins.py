@@ -147,7 +147,7 @@ async def _by_key(call: Call, key: str) -> Call:
     """The same call by whoever's key this is. Raises `Refused`: `unknown_key`, `expired_key`, `missing_key`."""
     if not key:
         raise Refused("missing_key", "a key is needed")
-    caller = await call.doorkeeper.by_key(key, call.market.desk.now_ms())
+    caller = await call.authenticator.by_key(key, call.market.desk.now_ms())
     return replace(call, caller=caller, session="", wrong_key=None)
 
 

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute
 from earnest.effects.outside.mail.api import Mailer
 from earnest.identity.key import KeyedHash
 from earnest.journal.notary import Notary
-from earnest.runtime.market.doorkeeper import Doorkeeper
+from earnest.runtime.authentication import Authenticator
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.presence import Presences
 from earnest.runtime.own_runs import OwnRuns
@@ -118,7 +118,7 @@ def create_app(
     refuse_in_problems(app)
     house = House(
         market=market,
-        doorkeeper=Doorkeeper(market.desk.database, hashing),
+        authenticator=Authenticator(market.desk.database, hashing),
         limits=limits,
         quotas=quotas,
         metrics=metrics,

@@ -31,8 +31,8 @@ from earnest.foundation.canonical import JsonObject, JsonValue, Members, canonic
 from earnest.foundation.errors import Refused
 from earnest.identity.key import Caller, KeyedHash
 from earnest.journal.notary import Notary
+from earnest.runtime.authentication import Authenticator
 from earnest.runtime.desk import Act, Keyed, StoryResponse, keyed_by
-from earnest.runtime.market.doorkeeper import Doorkeeper
 from earnest.runtime.market.market import LOOKUPS, Market
 from earnest.surfaces.web.problems import problem
 from earnest.verification.strict_json import NotStrictJson, check_members, strict_json
@@ -67,7 +67,7 @@ class Call:
     """One request. `caller` is what the key proved; None: no key was shown. `url` is the platform's own address."""
 
     market: Market
-    doorkeeper: Doorkeeper
+    authenticator: Authenticator
     url: str
     caller: Caller | None
     request_id: str
@@ -93,7 +93,7 @@ class Call:
     @property
     def hashing(self) -> KeyedHash:
         """What new keys are kept by."""
-        return self.doorkeeper.hashing
+        return self.authenticator.hashing
 
     @property
     def me(self) -> Caller:

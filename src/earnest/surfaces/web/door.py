@@ -23,7 +23,7 @@ from earnest.foundation.instants import SECOND_MS
 from earnest.identity.key import KEY_IN_TEXT, Caller, KeyedHash
 from earnest.identity.key import Scope as KeyScope
 from earnest.journal.notary import Notary
-from earnest.runtime.market.doorkeeper import Doorkeeper
+from earnest.runtime.authentication import Authenticator
 from earnest.runtime.market.market import Market
 from earnest.surfaces.web.calls import API, CALL, Call
 from earnest.surfaces.web.home import HOME, LOOKS, HomePage
@@ -55,7 +55,7 @@ class House:
     """What the door works with. `url` is the platform's own address, without a slash at its end; `notary` signs."""
 
     market: Market
-    doorkeeper: Doorkeeper
+    authenticator: Authenticator
     limits: RateLimits
     quotas: Quotas
     metrics: RequestMetrics
@@ -71,7 +71,7 @@ class Door:
         self._app = app
         self.house = house
         self._date = (0, b"")
-        self._stranger = lru_cache(maxsize=4_096)(partial(_stranger, house.doorkeeper.hashing))
+        self._stranger = lru_cache(maxsize=4_096)(partial(_stranger, house.authenticator.hashing))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let one request through, or answer it."""
@@ -109,7 +109,7 @@ class Door:
         now_ms = market.desk.clock.now_ms() // SECOND_MS * SECOND_MS
         call = Call(
             market=market,
-            doorkeeper=self.house.doorkeeper,
+            authenticator=self.house.authenticator,
             url=self.house.url,
             notary=self.house.notary,
             caller=None,
@@ -138,7 +138,7 @@ class Door:
             kind, _, text = given[0].partition(" ")
             if kind.lower() != "bearer" or len(given) > 1:  # of two, a proxy may have looked at the other
                 raise Refused("unknown_key", "a key is shown as `Authorization: Bearer …`")
-            call.caller = await self.house.doorkeeper.by_key(text.strip(), now_ms)
+            call.caller = await self.house.authenticator.by_key(text.strip(), now_ms)
             return
         cookie = cookie_parser(call.headers.get("cookie", "")).get(SESSION_COOKIE)
         caller = await self._logged_in(cookie, now_ms) if cookie else None
@@ -150,7 +150,7 @@ class Door:
 
     async def _logged_in(self, cookie: str, now_ms: int) -> Caller | None:
         try:
-            return await self.house.doorkeeper.by_session(cookie, now_ms)
+            return await self.house.authenticator.by_session(cookie, now_ms)
         except Refused:
             return None
 

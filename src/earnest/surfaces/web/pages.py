@@ -156,7 +156,7 @@ def _mail(given: Mapping[str, str]) -> str:
 async def _with_key(call: Call, given: Mapping[str, str]) -> Call:
     """The same call, by whoever's key stands in the form; else by the login. Raises `Refused("missing_key")`."""
     if key := given.get("key"):
-        caller = await call.doorkeeper.by_key(key, call.market.desk.now_ms())
+        caller = await call.authenticator.by_key(key, call.market.desk.now_ms())
         return replace(call, caller=caller, session="", wrong_key=None)
     _ = call.me
     return call

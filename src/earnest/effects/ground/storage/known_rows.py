@@ -15,8 +15,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from earnest.effects.ground.storage.dialects import STATEMENTS_KEPT
 from earnest.effects.ground.storage.driver import SqlValue
 
-ROWS_KEPT_MAX: Final = 8_192
+ROWS_KEPT_MAX: Final = 4_096
 """Of a table, from one transaction to the next."""
+ROW_CHARACTERS_KEPT_MAX: Final = 2_048
+"""In the texts of a row that stays known longer than a transaction."""
 _CHANGED: Final = re.compile(r"\b(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+(\w+)", re.IGNORECASE)
 
 
@@ -85,16 +87,21 @@ class KnownRows:
         self._greatest: dict[str, dict[str, int]] = {}
         self._meeting: dict[str, dict[Sought, Sequence[tuple[Any, ...]]]] = {}
         self._stirred: set[str] = set()
+        self._large: list[tuple[str, str]] = []
 
     def clear(self) -> None:
         """Nothing is known."""
         self._rows.clear()
         self._greatest.clear()
         self._meeting.clear()
+        self._large.clear()
 
     def keep(self) -> None:
         """A transaction begins in which all of it still holds. What met conditions is rarely asked for again."""
         self._meeting.clear()
+        for table, key in self._large:
+            self._rows.get(table, {}).pop(key, None)
+        self._large.clear()
         for rows in self._rows.values():
             for key in tuple(islice(rows, max(len(rows) - ROWS_KEPT_MAX, 0))):
                 del rows[key]
@@ -117,7 +124,7 @@ class KnownRows:
 
     def learn(self, lookup: Lookup, key: str, row: Sequence[Any] | None) -> None:
         """What the server has told."""
-        self._rows.setdefault(lookup.table, {})[key] = None if row is None else (lookup.names, tuple(row))
+        self._hold(lookup.table, key, None if row is None else (lookup.names, tuple(row)))
 
     def put(self, lookup: Lookup, key: str, row: Sequence[Any] | None) -> None:
         """What a part has made of a row; None where it has removed it."""
@@ -141,7 +148,7 @@ class KnownRows:
         known = self._rows.get(lookup.table, {}).pop(key, None)
         if known is not None:
             now = {**dict(zip(*known, strict=True)), **changes}
-            self._rows[lookup.table][key] = (tuple(now), tuple(now.values()))
+            self._hold(lookup.table, key, (tuple(now), tuple(now.values())))
         for column in changes:
             self._greatest.get(lookup.table, {}).pop(column, None)
 
@@ -185,6 +192,12 @@ class KnownRows:
         for table in _changed_by(sql):
             self._stirred.add(table)
             self._forget(table)
+
+    def _hold(self, table: str, key: str, known: _Known | None) -> None:
+        self._rows.setdefault(table, {})[key] = known
+        texts = [len(value) for value in known[1] if type(value) is str] if known else ()
+        if len(key) + sum(texts) > ROW_CHARACTERS_KEPT_MAX:
+            self._large.append((table, key))
 
     def _forget(self, table: str) -> None:
         self._rows.pop(table, None)

@@ -36,7 +36,7 @@ class _Known:
     seq: int
 
 
-class Doorkeeper:
+class Authenticator:
     """Reads who somebody is from the books, and remembers it until a fact concerns them.
 
     What is remembered is found by a keyed hash, so that the time it takes says nothing about a key.

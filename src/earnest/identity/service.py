@@ -49,5 +49,7 @@ KEYS: Final = Book("key", rows.KEYS, mark=WHO)
 LINKS: Final = Book("link", rows.LINKS)
 SESSIONS: Final = Book("session", rows.SESSIONS, mark=WHO)
 PRESENCES: Final = PresenceBook()
+WHO_KINDS: Final = frozenset({*ACCOUNTS.projections, *KEYS.projections, *SESSIONS.projections})
+"""The facts that touch it."""
 
 BOOKS: Final[tuple[Book[Any], ...]] = (ACCOUNTS, KEYS, LINKS, SESSIONS, PRESENCES)

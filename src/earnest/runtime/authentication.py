@@ -19,7 +19,7 @@ from earnest.identity.key import (
     Scope,
     ends_at_ms,
 )
-from earnest.identity.service import ACCOUNTS, KEYS, SESSIONS, WHO
+from earnest.identity.service import ACCOUNTS, KEYS, SESSIONS, WHO, WHO_KINDS
 
 KNOWN_MAX: Final = 10_000
 SESSION_KEY_ID: Final = "session"
@@ -62,9 +62,9 @@ class Authenticator:
 
     async def _caller(self, digest: str, now_ms: int, look: Callable[[BooksReader, str, int], _Known]) -> Caller:
         known = self._known.get(digest)
-        newest = self._database.last_seq
-        if known is None or (known.seq != newest and not await self._still_holds(known, newest)):
-            known = await self._database.ask(lambda reader: look(reader, digest, newest))
+        seq = self._database.last_seq
+        if known is None or (self._database.may_hold(WHO_KINDS, known.seq) and not await self._still_holds(known, seq)):
+            known = await self._database.ask(lambda reader: look(reader, digest, seq))
             if len(self._known) >= KNOWN_MAX:
                 self._known.clear()
             self._known[digest] = known
@@ -72,11 +72,11 @@ class Authenticator:
             raise Refused("expired_key", "the key has expired or was revoked")
         return known.caller
 
-    async def _still_holds(self, known: _Known, newest: int) -> bool:
-        """True if no fact has concerned the account since. `newest` was durable before the look."""
+    async def _still_holds(self, known: _Known, seq: int) -> bool:
+        """True if no fact has concerned the account since. The fact `seq` was durable before the look."""
         if await self._database.ask(lambda reader: reader.touched(WHO + known.caller.id)) != known.touched:
             return False
-        known.seq = newest
+        known.seq = seq
         return True
 
     def _read_key(self, reader: BooksReader, digest: str, seq: int) -> _Known:

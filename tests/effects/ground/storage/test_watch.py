@@ -118,14 +118,14 @@ async def test_who_has_stopped_listening_is_told_nothing_and_a_closed_loop_hinde
 
     async def listen() -> None:
         with news.heard("a") as event:
-            news.tell({"b"})
+            news.tell({"b"}, 1)
             await asyncio.sleep(0)
             assert not event.is_set()
             left.append(event)
 
     left: list[asyncio.Event] = []
     await listen()
-    news.tell({"a"})
+    news.tell({"a"}, 2)
     await asyncio.sleep(0)
     assert not left[0].is_set()
 
@@ -225,3 +225,14 @@ def is_unavailable(database: Database) -> bool:
     except Unavailable:
         return True
     return False
+
+
+def test_the_newest_fact_of_some_kinds_is_known_in_whatever_order_it_is_told() -> None:
+    news = News()
+    news.tell({"a", "b"}, 5)
+    news.tell({"a"}, 3)
+    news.tell({"c"}, 9)
+    assert news.newest_of({"a", "other"}) == 5
+    news.tell(None, 7)
+    assert news.newest_of({"a", "other"}) == 7
+    assert news.newest_of({"c"}) == 9

@@ -6,7 +6,7 @@ Many callers share one commit, and a part that fails leaves the others alone.
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
@@ -188,8 +188,7 @@ class GroupWriter:
             why = meaning_of((isinstance(error, _GroupLostError) and error.__cause__) or error)
             return [(part, None, refusals.get(id(part)) or why) for part in group]
         self.last_seq = self._page.last_seq
-        if self.news.ears:
-            self.news.tell(self._page.kinds)
+        self.news.tell(self._page.kinds, self.last_seq)
         return outcomes
 
     def _attempt(self, group: list[_Part], outcomes: list[_Outcome]) -> None:
@@ -286,6 +285,13 @@ class Database(ReadPool):
         if self._closed:
             raise Unavailable("the database is closed")
         return max(self._watch.newest(), self._writer.last_seq)
+
+    def may_hold(self, kinds: Collection[str], after_seq: int) -> bool:
+        """Whether there may be a fact of these kinds after that number; True where others' facts are not heard of.
+
+        Raises `Broken`, `Unavailable` as a read does.
+        """
+        return self.last_seq != after_seq and (self.is_near or self.news.newest_of(kinds) > after_seq)
 
     def leads(self, office: str) -> bool:
         """Whether this process does what one does for all, such as sealing. Another takes over when it ends.

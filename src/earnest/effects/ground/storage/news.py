@@ -25,6 +25,8 @@ class News:
         self.ears: tuple[_Ear, ...] = ()
         """Who listens."""
         self._changing = threading.Lock()
+        self._newest: dict[str, int] = {}
+        self._newest_of_any = 0
 
     @contextmanager
     def heard(self, *kinds: str) -> Iterator[asyncio.Event]:
@@ -41,8 +43,17 @@ class News:
             with self._changing:
                 self.ears = tuple(other for other in self.ears if other is not ear)
 
-    def tell(self, kinds: Collection[str] | None) -> None:
-        """Facts of these kinds are durable; None: of any, as something may have been missed."""
+    def newest_of(self, kinds: Collection[str]) -> int:
+        """No fact of these kinds that was heard of has a higher number."""
+        return max(self._newest_of_any, *(self._newest.get(kind, 0) for kind in kinds))
+
+    def tell(self, kinds: Collection[str] | None, newest: int) -> None:
+        """Facts of these kinds, none newer than `newest`, are durable; None: of any, as some may have been missed."""
+        with self._changing:
+            if kinds is None:
+                self._newest_of_any = max(self._newest_of_any, newest)
+            for kind in kinds or ():
+                self._newest[kind] = max(self._newest.get(kind, 0), newest)
         for ear in self.ears:
             if kinds is not None and ear.kinds and ear.kinds.isdisjoint(kinds):
                 continue

@@ -1,6 +1,7 @@
 """The connections to books on a server of PostgreSQL, and those that read there."""
 
 import contextlib
+import select
 from collections.abc import Sequence
 from itertools import count
 from typing import Any, Final
@@ -71,13 +72,22 @@ class PostgresqlReading(PostgresqlLink):
 
     known = None
 
+    def __init__(self, address: str, idle_ms: int = IDLE_MS) -> None:
+        super().__init__(address, idle_ms)
+        self._answers = select.poll()
+        self._answers.register(self.session.connection.fileno(), select.POLLIN)
+
     def look(self, ahead: Ahead) -> None:
         """See `BooksLink.look`."""
 
     def begin(self) -> None:
         """See `ReadLink.begin`. It goes with the first question."""
+        pgconn = self.session.connection.pgconn
         with told():
-            while self.session.connection.pgconn.get_result():  # of the end before
+            while pgconn.is_busy():  # with the end before; to ask for its result would hold up all threads
+                self._answers.poll()
+                pgconn.consume_input()
+            while pgconn.get_result():
                 pass
         self.session.waiting.add("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 

@@ -84,7 +84,7 @@ class PostgresqlWatch:
         self._connection.execute(f"SET idle_session_timeout = {int(IDLE_MS)}".encode())
         self._connection.execute(f"LISTEN {CHANNEL}".encode())
         self._look(self._connection)
-        self._news.tell(None)
+        self._news.tell(None, self._newest)
 
     def _run(self) -> None:
         while not self._is_ending:
@@ -108,7 +108,7 @@ class PostgresqlWatch:
             number, _, kinds = note.payload.partition(" ")
             if number.isdecimal():  # else a stranger's word
                 self._newest = max(self._newest, int(number))
-                self._news.tell(kinds.split() or None)
+                self._news.tell(kinds.split() or None, int(number))
         return was_told
 
     def _rest(self, connection: "psycopg.Connection[Any] | None", rest_s: float) -> None:
@@ -140,7 +140,7 @@ class PostgresqlWatch:
         self._answered_ns = asked_ns
         if seq > newest:
             self._newest = max(self._newest, int(seq))
-            self._news.tell(None)
+            self._news.tell(None, self._newest)
 
     def _lose(self, error: Exception) -> None:
         """The session is gone, and its offices with it."""

@@ -1,7 +1,6 @@
 """What a process keeps in memory is not shown past a commit of another one."""
 
 import asyncio
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -23,6 +22,7 @@ from earnest.runtime.market.homes import Homes
 from earnest.runtime.market.keys import give_key, revoke_key
 from earnest.views.home import read_home
 
+from ..processes import eventually
 from .conftest import Town, town_on, usd
 from .test_homes import able, looks, offered
 
@@ -50,12 +50,12 @@ def test_a_home_shows_what_another_process_has_changed(town: Town, elsewhere: To
 
 def heard_of(town: Town, elsewhere: Town) -> None:
     """Wait until one process has heard of what the other has written."""
-    for _ in range(500):
+
+    def has_heard() -> bool:
         town.clock.jump_ms(LOOK_MS)
-        if town.database.last_seq == elsewhere.database.last_seq:
-            return
-        time.sleep(0.01)
-    pytest.fail("one process does not hear of another")
+        return town.database.last_seq == elsewhere.database.last_seq
+
+    assert eventually(has_heard)
 
 
 def test_a_key_that_another_process_has_revoked_is_refused(

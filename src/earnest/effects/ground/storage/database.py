@@ -287,11 +287,11 @@ class Database(ReadPool):
         return max(self._watch.newest(), self._writer.last_seq)
 
     def may_hold(self, kinds: Collection[str], after_seq: int) -> bool:
-        """Whether there may be a fact of these kinds after that number; True where others' facts are not heard of.
+        """Whether there may be a fact of these kinds after that number; True where not all facts are heard of.
 
         Raises `Broken`, `Unavailable` as a read does.
         """
-        return self.last_seq != after_seq and (self.is_near or self.news.newest_of(kinds) > after_seq)
+        return self.last_seq != after_seq and not (self._watch.hears() and self.news.newest_of(kinds) <= after_seq)
 
     def leads(self, office: str) -> bool:
         """Whether this process does what one does for all, such as sealing. Another takes over when it ends.

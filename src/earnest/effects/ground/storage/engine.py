@@ -169,6 +169,9 @@ class Watch(Protocol):
     def newest(self) -> int:
         """The number of the newest fact of any process, as far as is known; it may lag by `database.LOOK_NS`."""
 
+    def hears(self) -> bool:
+        """Whether the kinds of all that others record are told to the news, so far."""
+
     def leads(self, office: str) -> bool:
         """Whether this process is the one among all that does what `office` is for. It stands for it from now on."""
 

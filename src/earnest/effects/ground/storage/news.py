@@ -45,7 +45,7 @@ class News:
 
     def newest_of(self, kinds: Collection[str]) -> int:
         """No fact of these kinds that was heard of has a higher number."""
-        return max(self._newest_of_any, *(self._newest.get(kind, 0) for kind in kinds))
+        return max([self._newest_of_any, *(self._newest.get(kind, 0) for kind in kinds)])
 
     def tell(self, kinds: Collection[str] | None, newest: int) -> None:
         """Facts of these kinds, none newer than `newest`, are durable; None: of any, as some may have been missed."""

@@ -61,13 +61,17 @@ class PostgresqlWatch:
             raise Unavailable("the database does not answer", retry_after_ms=IDLE_MS)
         return self._newest
 
+    def hears(self) -> bool:
+        """See `Watch.hears`. Without an answer of the server for 2 s that is no longer certain: False."""
+        return _WORLD.ticks_ns() - self._answered_ns < CERTAIN_NS
+
     def leads(self, office: str) -> bool:
-        """See `Watch.leads`. It asks nobody; without an answer of the server for 2 s it is no longer certain: False."""
+        """See `Watch.leads`. It asks nobody; what is no longer certain is False."""
         if office not in self._wanted:
             self._wanted |= {office}
             self._is_due = True
             os.eventfd_write(self._stir, 1)
-        return office in self._held and _WORLD.ticks_ns() - self._answered_ns < CERTAIN_NS
+        return office in self._held and self.hears()
 
     def close(self) -> None:
         """See `Watch.close`."""

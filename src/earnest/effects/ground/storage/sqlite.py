@@ -177,6 +177,10 @@ class SqliteWatch:
             self._newest = int(seq or 0)
         return self._newest
 
+    def hears(self) -> bool:
+        """See `Watch.hears`: it knows their number alone."""
+        return False
+
     def leads(self, office: str) -> bool:
         """See `Watch.leads`."""
         lock = self._held.get(office)

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from earnest.surfaces.cli.commands import program
+from earnest.surfaces.cli.commands import Program, program
 from earnest.surfaces.cli.examples import EXAMPLES
 from earnest.surfaces.cli.helping import as_plain_text, commands_in, notes
 
@@ -64,6 +64,13 @@ def test_help_says_what_the_option_says(path: list[str]) -> None:
     helped, told = (earnest(*words).splitlines()[2:] for words in (["help", *path], [*path, "-h"]))
     assert helped[: len(told)] == told
     assert bool(helped[len(told) :]) == (" ".join(path) in notes()), "notes follow where there are some"
+
+
+def test_the_list_says_of_each_command_what_it_says_when_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = PROGRAM.get_help()
+    assert all(f"\n  {name} " in listed for name in program.list_commands(PROGRAM))
+    monkeypatch.setattr(Program, "format_commands", click.Group.format_commands)
+    assert PROGRAM.get_help() == listed
 
 
 def test_every_note_is_of_a_command() -> None:

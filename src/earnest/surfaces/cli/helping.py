@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 import click
 
@@ -74,7 +74,7 @@ def _roff(line: str) -> str:
 @cache
 def notes() -> Mapping[str, str]:
     """The notes, by command."""
-    text = (files("earnest.surfaces.cli") / "notes.txt").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("notes.txt").read_text(encoding="utf-8")
     found = re.findall(r"^## ([^\n]+)\n\n(.+?)\n(?=\n## |\Z)", text, flags=re.MULTILINE | re.DOTALL)
     return dict(found)
 

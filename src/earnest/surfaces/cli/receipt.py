@@ -1,7 +1,6 @@
 """`earnest receipt`: what came of a promise, signed, and checked with a public key alone."""
 
 import json
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +147,7 @@ def witness(*, url: str, key: str, name: str, show_key: bool, send: bool, as_jso
 @receipt.command()
 def page() -> None:
     """Print an HTML page that checks receipts offline."""
-    say(*files("earnest.surfaces").joinpath("receipt.html").read_text(encoding="utf-8").splitlines())
+    say(*Path(__file__).parent.with_name("receipt.html").read_text(encoding="utf-8").splitlines())
 
 
 def _receipt(what: str, handle: str) -> bytes:

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final, Literal
 
@@ -33,7 +31,7 @@ def init(*, kind: Literal["playbook", "spec", "heartbeat"], folder: Path) -> Non
 
     Exit codes: 0 written, 3 a file is there already.
     """
-    wanted = dict(_found(files("earnest.surfaces.cli") / "templates" / kind))
+    wanted = dict(_found(Path(__file__).with_name("templates") / kind))
     if there := [name for name in wanted if (folder / name).exists()]:
         raise click.BadParameter(f"{folder / there[0]} is there already")
     for name, text in wanted.items():
@@ -81,13 +79,11 @@ def _lint(file: Path, *, as_json: bool) -> int:
     return 0
 
 
-def _found(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, str]]:
+def _found(folder: Path) -> Iterator[tuple[str, str]]:
     """The name of each file below, and its text. What tools would take for code of ours ends in `.txt` here."""
-    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
-        if entry.is_dir():
-            yield from _found(entry, f"{prefix}{entry.name}/")
-        else:
-            yield prefix + entry.name.removesuffix(".txt"), entry.read_text(encoding="utf-8")
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix().removesuffix(".txt"), path.read_text(encoding="utf-8")
 
 
 def _format_of(file: Path) -> str:

@@ -188,7 +188,9 @@ class GroupWriter:
             why = meaning_of((isinstance(error, _GroupLostError) and error.__cause__) or error)
             return [(part, None, refusals.get(id(part)) or why) for part in group]
         self.last_seq = self._page.last_seq
-        self.news.tell(self._page.kinds, self.last_seq)
+        self.news.ours.update(dict.fromkeys(self._page.kinds, self.last_seq))
+        if self.news.ears:
+            self.news.tell(self._page.kinds, self.last_seq)
         return outcomes
 
     def _attempt(self, group: list[_Part], outcomes: list[_Outcome]) -> None:

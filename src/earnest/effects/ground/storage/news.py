@@ -24,6 +24,8 @@ class News:
     def __init__(self) -> None:
         self.ears: tuple[_Ear, ...] = ()
         """Who listens."""
+        self.ours: dict[str, int] = {}
+        """The newest fact of each kind that this process has recorded."""
         self._changing = threading.Lock()
         self._newest: dict[str, int] = {}
         self._newest_of_any = 0
@@ -45,7 +47,8 @@ class News:
 
     def newest_of(self, kinds: Collection[str]) -> int:
         """No fact of these kinds that was heard of has a higher number."""
-        return max([self._newest_of_any, *(self._newest.get(kind, 0) for kind in kinds)])
+        told = [max(self.ours.get(kind, 0), self._newest.get(kind, 0)) for kind in kinds]
+        return max([self._newest_of_any, *told])
 
     def tell(self, kinds: Collection[str] | None, newest: int) -> None:
         """Facts of these kinds, none newer than `newest`, are durable; None: of any, as some may have been missed."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,6 @@ PLAYBOOK_SUFFIXES = (".yaml", ".yml")
 
 def _micro(text: str) -> int:
     """Millionths of an amount such as `0.50`."""
-    from decimal import Decimal, DecimalException  # noqa: PLC0415 - the list of all commands loads this file
-
     try:
         amount = Decimal(text) * 10**6
     except DecimalException:

@@ -42,9 +42,9 @@ def homes(postgresql_address: str, tmp_path: Path) -> Iterator[list[Database]]:
         yield databases
 
 
-async def _alone(database: Database) -> None:
+async def _alone(database: Database, turns: int = ALONE_MIN + 1) -> None:
     await booked(database, transfer(external("USD"), ANN, 100))
-    for _ in range(ALONE_MIN + 1):
+    for _ in range(turns):
         await booked(database, transfer(ANN, BOB, 1))
 
 
@@ -162,3 +162,17 @@ async def test_a_connection_that_was_cut_is_made_anew_and_nothing_is_taken_for_k
     assert sums(one) == before
     await booked(one, transfer(ANN, BOB, before[0]))
     assert sums(one) == [0, before[1] + before[0]]
+
+
+async def test_a_connection_that_was_cut_before_the_first_unasked_group_is_made_anew(
+    postgresql_address: str, tmp_path: Path
+) -> None:
+    with closing(Database.open(ServerBooks(postgresql_address, tmp_path), SystemClock())) as database:
+        await _alone(database, ALONE_MIN)
+        with psycopg.connect(postgresql_address) as beside:
+            beside.execute(CUT_OFF)
+        before = sums(database)
+        with pytest.raises(Unavailable):
+            await booked(database, transfer(ANN, BOB, 1))
+        await booked(database, transfer(ANN, BOB, 1))
+        assert sums(database) == [before[0] - 1, before[1] + 1]

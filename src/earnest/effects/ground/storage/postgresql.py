@@ -102,7 +102,8 @@ class PostgresqlWriting(PostgresqlLink):
 
     def take(self, ahead: Ahead = ()) -> None:
         """See `WriteLink.take`: the turn, and the first questions in it, are one trip."""
-        self._is_unasked = self._alone >= ALONE_MIN and self.known.covers(ahead)
+        is_up = not self.session.connection.closed
+        self._is_unasked = is_up and self._alone >= ALONE_MIN and self.known.covers(ahead)
         if self._is_unasked:
             self._begin_unasked(ahead)
             return
@@ -288,6 +289,7 @@ class PostgresqlWriting(PostgresqlLink):
         if self.session.connection.closed:
             self.session = PostgresqlSession(connect(self._address))
             self.session.plans()
+            self._alone = 0
 
     def _holder(self) -> str:
         with contextlib.suppress(ServerFault, psycopg.Error), contextlib.closing(connect(self._address)) as beside:

@@ -117,7 +117,8 @@ class WriteLink(BooksLink, Protocol):
     def take(self, ahead: Ahead = ()) -> None:
         """Wait for the turn. Raises `Unavailable`, naming the holder, after some seconds.
 
-        An engine may leave it to the first message to take the turn, if nobody has it. `ahead` is what those who wait already will look for.
+        An engine may leave it to the first message to take the turn, if nobody has it. `ahead` is what those who wait
+        already will look for.
         """
 
     def give(self) -> None:
@@ -130,8 +131,8 @@ class WriteLink(BooksLink, Protocol):
         """
 
     def begins_again(self) -> bool:
-        """After a rollback: whether a statement failed and it is not known whose, or the turn was not to be had. Then it
-        is held anew, and the group is to be done once more. Raises `Unavailable` where the turn does not come.
+        """After a rollback: whether it is not known whose statement failed, or the turn was not to be had. Then that is
+        held anew, and the group is to be done once more. Raises `Unavailable` where the turn does not come.
         """
 
     def change(self, sql: str, rows: Sequence[Sequence[SqlValue]], /) -> object:

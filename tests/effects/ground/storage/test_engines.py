@@ -310,6 +310,7 @@ def test_a_stopped_holder_of_the_turn_is_freed_by_the_server_and_writes_nothing_
                 acknowledged(process, 5)
                 while not _is_held(address):
                     process.send_signal(signal.SIGCONT)
+                    database.write_sync(record("another"))  # who writes alone holds no turn between two messages
                     process.send_signal(signal.SIGSTOP)
                 database.write_sync(record("went on"))
                 process.send_signal(signal.SIGCONT)

@@ -15,7 +15,7 @@ from earnest.testing.served import GENEROUS, PROGRAM, served
 HERE = pathlib.Path(__file__).parent
 FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".market-day").absolute()
 EXECUTORS = ("honest", "careless", "liar", "spammer")
-LONGEST_S = 300
+LONGEST_QUIET_S = 180
 MICRO = 1_000_000
 
 
@@ -68,7 +68,8 @@ def agents(environment):
 
 def finish(proposer, count, began, environment):
     """Wait until every job has an end; answer what the proposer asks its operator meanwhile."""
-    told = quiet = 0
+    told = quiet = ended = 0
+    moved = began
     while quiet < 3:
         time.sleep(1)
         answer(proposer, environment)
@@ -79,8 +80,10 @@ def finish(proposer, count, began, environment):
             told = len(over) // 8
             print(f"{time.monotonic() - began:4.0f} s  {len(posted)} jobs posted, {len(over)} have ended", flush=True)
         quiet = quiet + 1 if len(titles) == count and len(over) == len(posted) else 0
-        if time.monotonic() - began > LONGEST_S:
-            sys.exit(f"the day was too short: {len(titles)} of {count} jobs posted, {len(over)} have ended; see {FOLDER}/*/log.txt")
+        if len(over) > ended:
+            ended, moved = len(over), time.monotonic()
+        if time.monotonic() - moved > LONGEST_QUIET_S:
+            sys.exit(f"no job ended for {LONGEST_QUIET_S} s: {len(titles)} of {count} were posted, {ended} have ended; see {FOLDER}/*/log.txt")
 
 
 def answer(proposer, environment):

@@ -3,6 +3,7 @@
 import difflib
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
@@ -205,16 +206,15 @@ def _blanked(line: str, places: Iterable[tuple[int, int]]) -> str:
 
 def _code(line: str) -> list[tuple[int, int]]:
     """Where code stands: from one run of backticks to the next of the same length."""
-    runs = [(match.start(), match.end()) for match in _TICKS.finditer(line)]
-    last = {end - start: at for at, (start, end) in enumerate(runs)}
-    found, at = list[tuple[int, int]](), 0
-    while at < len(runs):
-        length = runs[at][1] - runs[at][0]
-        closing = next((to for to in range(at + 1, last[length] + 1) if runs[to][1] - runs[to][0] == length), None)
-        if closing is not None:
-            found.append((runs[at][0], runs[closing][1]))
-            at = closing
-        at += 1
+    ahead = Counter(_TICKS.findall(line))
+    found, opened = list[tuple[int, int]](), None
+    for run in _TICKS.finditer(line):
+        ahead[run[0]] -= 1
+        if opened is None and ahead[run[0]]:
+            opened = run
+        elif opened is not None and opened[0] == run[0]:
+            found.append((opened.start(), run.end()))
+            opened = None
     return found
 
 

@@ -77,6 +77,7 @@ class _Reading:
     def __init__(self, layout: Layout, source: str) -> None:
         self._layout = layout
         self._source = source
+        self._parts = {number: parts_of(layout.lines[number]) for number in sorted(layout.outline.items)}
         self._diagnostics: list[Diagnostic] = []
 
     def contract(self) -> HeartbeatContract:
@@ -101,9 +102,8 @@ class _Reading:
     def _tasks(self) -> Iterator[HeartbeatTask]:
         """The first `TASKS_MAX` tasks, each with an id of its own."""
         taken = set[str]()
-        for number in sorted(self._layout.outline.items):
+        for number, parts in self._parts.items():
             line = self._layout.lines[number]
-            parts = parts_of(line)
             if parts is None or self._is_context(number, parts):
                 continue
             if len(taken) == TASKS_MAX:
@@ -158,11 +158,11 @@ class _Reading:
             return f"a line has at most {LINE_CHARACTERS_MAX} characters"
         if hidden:
             return f"this is {hidden}"
-        if number not in self._layout.outline.items:
+        if number not in self._parts:
             return "it is no item of a list here; begin it with `- [ ] `, below an empty line"
         if BOX.match(line) is None:
             return "a box is `[ ]` or `[x]`, with a blank after it"
-        return self._uncounted(number, parts_of(line))
+        return self._uncounted(number, self._parts[number])
 
     def _uncounted(self, number: int, parts: LineParts | None) -> str:
         """Why a line with a box, in a list, is none of the tasks."""

@@ -183,6 +183,8 @@ async def begin(folder: Path) -> None:
     """Books with one cycle and one vote, for `fill` to copy."""
     async with platform_in(folder) as platform:
         platform.market.desk.database.write_sync(people)
+        agreed = json.dumps({"contract": TEXT}).encode()  # only what the operator has accepted is measured by a probe
+        await platform.ask("PUT", f"/api/v1/operator/agents/{ME.removeprefix('act_')}/contract", agreed, OPERATOR_KEY)
         body = json.dumps(SENT).encode()
         taken = await platform.ask("POST", "/api/v1/agents/me/heartbeats", body)
         await platform.judging.drain()

@@ -139,7 +139,7 @@ import os, time
 for _ in range(3):
     if os.fork() == 0:
         break
-held = b"x" * (20 << 20)
+held = b"x" * (48 << 20)
 time.sleep(600)
 """
 

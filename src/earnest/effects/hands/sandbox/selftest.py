@@ -29,7 +29,7 @@ TEST_MS: Final = 20_000
 NO_ZYGOTES: Final = "no box can start another, so that every check of code takes longer: {}"
 UNTRACED: Final = "the kernel lets nobody trace: of a command line with several parts nothing is believed"
 _LIMITS: Final = ExecutionLimits(
-    wall_ms=10_000, cpu_ms=5_000, memory_bytes=48 * MIB, processes=16, disk_bytes=16 * MIB, output_bytes=16 * 1024
+    wall_ms=10_000, cpu_ms=5_000, memory_bytes=96 * MIB, processes=16, disk_bytes=16 * MIB, output_bytes=16 * 1024
 )
 
 Run = Callable[[Execution], Awaitable[ExecutionReport]]

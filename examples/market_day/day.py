@@ -68,16 +68,14 @@ def agents(environment):
 
 def finish(proposer, count, began, environment):
     """Wait until every job has an end; answer what the proposer asks its operator meanwhile."""
-    told = quiet = ended = 0
-    moved = began
+    quiet, ended, moved = 0, 0, began
     while quiet < 3:
         time.sleep(1)
         answer(proposer, environment)
         posted = list(proposer.each(offers.list_jobs(mine=True, state="all", limit=100)))
         over = [job for job in posted if job["state"] not in {"open", "taken", "claimed"}]
         titles = {job["title"] for job in posted}
-        if len(over) // 8 > told:
-            told = len(over) // 8
+        if len(over) // 8 > ended // 8:
             print(f"{time.monotonic() - began:4.0f} s  {len(posted)} jobs posted, {len(over)} have ended", flush=True)
         quiet = quiet + 1 if len(titles) == count and len(over) == len(posted) else 0
         if len(over) > ended:

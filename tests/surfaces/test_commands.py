@@ -262,7 +262,18 @@ def test_a_pipe_gets_no_escape_codes_and_no_status_line(tested_home: Path) -> No
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("arguments", [("runs",), ("show",), ("audit", "tail"), ("memory", "show", "--json")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("runs",),
+        ("show",),
+        ("audit", "tail"),
+        ("memory", "show", "--json"),
+        ("--help",),
+        ("--version",),
+        ("run", "--help"),
+    ],
+)
 def test_a_reader_that_goes_away_is_no_failure_to_talk_about(arguments: tuple[str, ...], worked: Path) -> None:
     read, write = os.pipe()
     os.close(read)

@@ -311,7 +311,7 @@ def test_a_kind_offered_twice_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     from importlib.metadata import EntryPoint
 
     points = [EntryPoint("files", f"package{at}:CHECK", "earnest.checks") for at in (1, 2)]
-    monkeypatch.setattr("earnest.verification.registry.entry_points", lambda group: points)
+    monkeypatch.setattr("earnest.verification.registry._offered", lambda: points)
     with pytest.raises(Refused) as caught:
         Registry().check("files")
     assert caught.value.code == "duplicate_check"
@@ -322,7 +322,7 @@ def test_what_is_no_such_check_is_refused(monkeypatch: pytest.MonkeyPatch, value
     from importlib.metadata import EntryPoint
 
     points = [EntryPoint("files", value, "earnest.checks")]
-    monkeypatch.setattr("earnest.verification.registry.entry_points", lambda group: points)
+    monkeypatch.setattr("earnest.verification.registry._offered", lambda: points)
     with pytest.raises(Refused) as caught:
         Registry().check("files")
     assert caught.value.code == "bad_check"

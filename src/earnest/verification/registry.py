@@ -1,6 +1,6 @@
 """The kinds of checks. Each is loaded by name when first asked for, built-in kinds like anybody's."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final
@@ -18,10 +18,11 @@ class Registry:
 
     def __init__(self, extra: Mapping[str, Check] | None = None) -> None:
         self._loaded: dict[str, Check] = dict(extra or {})
+        self._points: dict[str, list[EntryPoint]] | None = None
 
     def kinds(self) -> list[str]:
         """Every known kind, in order."""
-        return sorted({*self._loaded, *_installed()})
+        return sorted({*self._loaded, *self._found()})
 
     def check(self, kind: str) -> Check:
         """The check of a kind.
@@ -29,14 +30,14 @@ class Registry:
         Raises `Refused`: `unknown_check` (the message lists the kinds), `duplicate_check` if two packages offer it,
         `bad_check` if it cannot be loaded or is not what its name says.
         """
-        if kind not in self._loaded and kind not in _installed():
+        if kind not in self._loaded and kind not in self._found():
             kind = ALIASES.get(kind, kind)
         if kind not in self._loaded:
             self._loaded[kind] = self._load(kind)
         return self._loaded[kind]
 
     def _load(self, kind: str) -> Check:
-        points = _installed().get(kind, [])
+        points = self._found().get(kind, [])
         if not points:
             raise Refused("unknown_check", f"unknown check kind {kind!r}; known kinds: {', '.join(self.kinds())}")
         if len(points) > 1:
@@ -50,13 +51,17 @@ class Registry:
             raise Refused("bad_check", f"{points[0].value} is no check of the kind {kind!r}")
         return check
 
+    def _found(self) -> dict[str, list[EntryPoint]]:
+        if self._points is None:
+            self._points = {}
+            for point in _offered():
+                same = self._points.setdefault(point.name, [])
+                if all(point.value != other.value for other in same):  # one package may be on the path twice
+                    same.append(point)
+        return self._points
+
 
 @cache
-def _installed() -> Mapping[str, list[EntryPoint]]:
-    """What the installed packages offer, by kind: read once, for it takes a file of each package."""
-    points: dict[str, list[EntryPoint]] = {}
-    for point in entry_points(group=GROUP):
-        same = points.setdefault(point.name, [])
-        if all(point.value != other.value for other in same):  # one package may be on the path twice
-            same.append(point)
-    return points
+def _offered() -> Iterable[EntryPoint]:
+    """What the installed packages offer; asked once, for it takes a file of every package."""
+    return entry_points(group=GROUP)

@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import click
 
@@ -14,6 +14,7 @@ from earnest.foundation.version import VERSION
 from earnest.surfaces.cli.completing import install_completion_option, show_completion_option
 from earnest.surfaces.cli.examples import add_examples
 from earnest.surfaces.cli.options import Group
+from earnest.surfaces.cli.printing import told_apart
 
 COMMANDS: Final = {
     "chat": ("chat",),
@@ -70,6 +71,16 @@ class Program(Group):
             self.commands[name] = getattr(import_module(f"earnest.surfaces.cli.{FILES[name]}"), name)
             add_examples(self.commands[name], name)
         return super().get_command(ctx, cmd_name)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """See `click.Command`, which prints its help here, and ends with 1 where nobody reads it."""
+        with told_apart():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """See `click.Command`; here the help of the commands is printed."""
+        with told_apart():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """See `click.Group`. To load every command for its first sentence would take a third of the time."""

@@ -46,7 +46,7 @@ def ending_of(error: BaseException) -> int:
     match error:
         case SystemExit(code=0):  # what completes words ends so
             return ExitCode.ACCEPT
-        case BrokenPipeError() | NobodyListens() | SystemExit(code=1):  # click ends with 1 where nobody reads its help
+        case BrokenPipeError() | NobodyListens():
             abandon_stdout()
             return ExitCode.NOBODY_LISTENS
         case click.Abort() | KeyboardInterrupt():

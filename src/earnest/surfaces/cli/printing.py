@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,8 +37,15 @@ def present(form: Any, *lines: str, as_json: bool) -> None:
 
 
 def _print(line: str) -> None:
-    try:
+    with told_apart():
         print(line)  # noqa: T201 - this is the place that prints
+
+
+@contextlib.contextmanager
+def told_apart() -> Iterator[None]:
+    """Within the block a pipe that nobody reads raises `NobodyListens`, no `OSError` that others take for theirs."""
+    try:
+        yield
     except BrokenPipeError as error:
         raise NobodyListens from error
 

@@ -18,11 +18,10 @@ class Registry:
 
     def __init__(self, extra: Mapping[str, Check] | None = None) -> None:
         self._loaded: dict[str, Check] = dict(extra or {})
-        self._points: dict[str, list[EntryPoint]] | None = None
 
     def kinds(self) -> list[str]:
         """Every known kind, in order."""
-        return sorted({*self._loaded, *self._found()})
+        return sorted({*self._loaded, *_found()})
 
     def check(self, kind: str) -> Check:
         """The check of a kind.
@@ -30,14 +29,14 @@ class Registry:
         Raises `Refused`: `unknown_check` (the message lists the kinds), `duplicate_check` if two packages offer it,
         `bad_check` if it cannot be loaded or is not what its name says.
         """
-        if kind not in self._loaded and kind not in self._found():
+        if kind not in self._loaded and kind not in _found():
             kind = ALIASES.get(kind, kind)
         if kind not in self._loaded:
             self._loaded[kind] = self._load(kind)
         return self._loaded[kind]
 
     def _load(self, kind: str) -> Check:
-        points = self._found().get(kind, [])
+        points = _found().get(kind, [])
         if not points:
             raise Refused("unknown_check", f"unknown check kind {kind!r}; known kinds: {', '.join(self.kinds())}")
         if len(points) > 1:
@@ -51,14 +50,14 @@ class Registry:
             raise Refused("bad_check", f"{points[0].value} is no check of the kind {kind!r}")
         return check
 
-    def _found(self) -> dict[str, list[EntryPoint]]:
-        if self._points is None:
-            self._points = {}
-            for point in _offered():
-                same = self._points.setdefault(point.name, [])
-                if all(point.value != other.value for other in same):  # one package may be on the path twice
-                    same.append(point)
-        return self._points
+
+def _found() -> dict[str, list[EntryPoint]]:
+    found: dict[str, list[EntryPoint]] = {}
+    for point in _offered():
+        same = found.setdefault(point.name, [])
+        if all(point.value != other.value for other in same):  # one package may be on the path twice
+            same.append(point)
+    return found
 
 
 @cache

@@ -80,25 +80,22 @@ class Pool:
 
     async def take(self, shape: Shape, program: Program | None) -> Box:
         """A box for this shape and program: one that stands ready, or a new one."""
-        is_test = program is EXECUTES
         # Masks that hide more than the plain ones were asked for by one execution.
         lasts = shape.lasts and shape.masks == self.plain.masks and shape.disk_bytes == self.plain.disk_bytes
-        ready = self._of((shape, program)) if lasts and not is_test else None
+        ready = self._of((shape, program)) if lasts else None
         while ready:
             box = ready.popleft()
             if not box.ended.done() and await self._is_there(box):
                 return box
             box.close()
-        by_zygote = lasts and (is_test or (self._size > 0 and self.zygotes_hold))
+        by_zygote = lasts and (program is EXECUTES or (self._size > 0 and self.zygotes_hold))
         return await self.begin(shape, program, by_zygote=by_zygote)
 
     def _of(self, kind: Kind) -> deque[Box]:
         """The boxes of a kind, which is the last asked for now; the one that nobody asked for longest may make way."""
         boxes = self.boxes.pop(kind, None)
         if boxes is None and len(self.boxes) >= KINDS_MAX:
-            oldest = self.boxes.pop(next(iter(self.boxes)))
-            while oldest:
-                oldest.pop().close()
+            _hang_up(self.boxes.pop(next(iter(self.boxes))))
         self.boxes[kind] = boxes = deque() if boxes is None else boxes
         return boxes
 
@@ -132,11 +129,15 @@ class Pool:
         (shape, program), boxes = min(self.boxes.items(), key=lambda item: len(item[1]))
         boxes.append(await self.begin(shape, program, by_zygote=self.zygotes_hold))
 
+    def forget(self, program: Program) -> None:
+        """Hang up on the boxes that have it."""
+        for kind in [kind for kind in self.boxes if kind[1] is program]:
+            _hang_up(self.boxes.pop(kind))
+
     def close(self) -> None:
         """Hang up on all of them."""
         for boxes in self.boxes.values():
-            while boxes:
-                boxes.pop().close()
+            _hang_up(boxes)
 
     async def _is_there(self, box: Box) -> bool:
         """True if its pid 1 waits, for which that of a zygote's box may need a moment; else it is ended."""
@@ -148,3 +149,8 @@ class Pool:
             if not box.waits:
                 await self._launcher.end(box)
         return False
+
+
+def _hang_up(boxes: deque[Box]) -> None:
+    while boxes:
+        boxes.pop().close()

@@ -24,7 +24,7 @@ from earnest.effects.hands.sandbox.api import (
     SandboxSettings,
     SelfTest,
 )
-from earnest.effects.hands.sandbox.attack import is_by_zygote
+from earnest.effects.hands.sandbox.attack import EXECUTES, is_by_zygote
 from earnest.effects.hands.sandbox.bubblewrap import Shape
 from earnest.effects.hands.sandbox.host import Host
 from earnest.effects.hands.sandbox.kept import KeptTest
@@ -96,6 +96,7 @@ class BubblewrapSandbox:
                 from earnest.effects.hands.sandbox.selftest import attack  # noqa: PLC0415 - a kept test mostly counts
 
                 probes, problem, lack = await attack(self._admit, self._launcher, lambda: self._pool.no_zygotes)
+                self._pool.forget(EXECUTES)
                 now_ms = self._believed_since_ms = self._clock.now_ms()
                 tested = SelfTest(provider=self.description, at_ms=now_ms, probes=probes, problem=problem, lack=lack)
                 self._believe(tested)

@@ -29,8 +29,9 @@ TEST_MS: Final = 20_000
 NO_ZYGOTES: Final = "no box can start another, so that every check of code takes longer: {}"
 UNTRACED: Final = "the kernel lets nobody trace: of a command line with several parts nothing is believed"
 _LIMITS: Final = ExecutionLimits(
-    wall_ms=10_000, cpu_ms=5_000, memory_bytes=96 * MIB, processes=16, disk_bytes=16 * MIB, output_bytes=16 * 1024
+    wall_ms=10_000, cpu_ms=5_000, memory_bytes=96 * MIB, processes=8, disk_bytes=16 * MIB, output_bytes=16 * 1024
 )
+_MEMORY_LIMITS: Final = replace(_LIMITS, memory_bytes=48 * MIB)
 
 Run = Callable[[Execution], Awaitable[ExecutionReport]]
 
@@ -71,26 +72,29 @@ async def _attack(run: Run, launcher: Launcher, canaries: Canaries) -> tuple[tup
     canary = await launcher.start_canary()
     try:
         pid = await canary.started
-        bombs = [_program(source) for source in (attacks.PROCESSES, attacks.MEMORY, attacks.DISK)]
-        inside = [_isolation(canaries, pid), *bombs]
-        tracing, daemon, *reports = await asyncio.gather(
-            run(_program(attacks.TRACING, profile=Profile.WORK, work=canaries.folder / "work")),
-            run(_program(attacks.DAEMON, profile=Profile.WORK, work=canaries.folder / "work")),
-            *map(run, inside),
-            *(run(replace(one, program=attacks.EXECUTES)) for one in inside),
+        inside = [_isolation(canaries, pid), _program(attacks.MEMORY, limits=_MEMORY_LIMITS), _program(attacks.DISK)]
+        by_zygote, traced, reports = await asyncio.gather(
+            _in_turn(run, [replace(one, program=attacks.EXECUTES) for one in inside]),
+            run(_program(attacks.TRACING + attacks.DAEMON, profile=Profile.WORK, work=canaries.folder / "work")),
+            asyncio.gather(*map(run, inside)),
         )
         alive = not canary.ended.done() and _is_alive(pid)
     finally:
         await launcher.end(canary)
     outside = (canaries.reached(), alive)
     probes = (
-        *_judge(reports[:4], launcher.secret, outside),
-        *(replace(one, name=one.name + attacks.BY_ZYGOTE) for one in _judge(reports[4:], launcher.secret, outside)),
-        *_judge_answers(tracing, attacks.TRACING_NAMES),
-        _probe("leave a daemon behind uncounted", daemon, held=daemon.leftovers == 1),
-        _probe("leave a daemon alive", daemon, held=_nobody_reads(canaries.folder / "work" / "pipe")),
+        *_judge(reports, launcher.secret, outside),
+        *(replace(one, name=one.name + attacks.BY_ZYGOTE) for one in _judge(by_zygote, launcher.secret, outside)),
+        *_judge_answers(traced, attacks.TRACING_NAMES),
+        _probe("leave a daemon behind uncounted", traced, held=traced.leftovers == 1),
+        _probe("leave a daemon alive", traced, held=_nobody_reads(canaries.folder / "work" / "pipe")),
     )
-    return probes, bool(tracing.processes)
+    return probes, bool(traced.processes)
+
+
+async def _in_turn(run: Run, executions: Sequence[Execution]) -> list[ExecutionReport]:
+    """One after the other: a zygote has one box at a time, and one zygote starts them all."""
+    return [await run(one) for one in executions]
 
 
 def _judge(reports: Sequence[ExecutionReport], secret: str, outside: tuple[tuple[str, ...], bool]) -> Iterator[Probe]:
@@ -98,14 +102,14 @@ def _judge(reports: Sequence[ExecutionReport], secret: str, outside: tuple[tuple
 
     `outside`: which canaries were reached, and whether the process among them lives.
     """
-    isolation, processes, memory, disk = reports
+    isolation, memory, disk = reports
     yield from _judge_answers(isolation, attacks.ISOLATION_NAMES)
     reached, alive = ", ".join(outside[0]), outside[1]
     yield Probe(name="touch a canary", held=not reached, detail=reached)
     yield Probe(name="kill a canary", held=alive)
     leaked = secret.encode() in isolation.stdout + isolation.stderr
     yield Probe(name="carry a secret out", held=not leaked)
-    yield _probe("more processes than allowed", processes, held=processes.processes_exceeded)
+    yield _probe("more processes than allowed", isolation, held=isolation.processes_exceeded)
     yield _probe("more memory than allowed", memory, held=memory.memory_exceeded)
     yield _probe("more disk than allowed", disk, held=disk.disk_exceeded)
 
@@ -127,16 +131,22 @@ def _detail(answer: str, report: ExecutionReport) -> str:
     return "; ".join(part for part in (answer, report.reason, said) if part)
 
 
-def _program(source: str, *arguments: str, profile: Profile = Profile.VERIFY, work: Path | None = None) -> Execution:
+def _program(
+    source: str,
+    *arguments: str,
+    profile: Profile = Profile.VERIFY,
+    work: Path | None = None,
+    limits: ExecutionLimits = _LIMITS,
+) -> Execution:
     argv = ("python", "-I", "-S", "-c", source, *arguments)
-    return Execution(profile=profile, argv=argv, work=work or {}, limits=_LIMITS)
+    return Execution(profile=profile, argv=argv, work=work or {}, limits=limits)
 
 
 def _isolation(canaries: Canaries, pid: int) -> Execution:
     tcp, udp, unix, _ = canaries.listeners.values()
     ports = (str(tcp.getsockname()[1]), str(udp.getsockname()[1]))
     places = (str(canaries.folder / "file"), str(canaries.folder / "outside"), CANARY_VARIABLE)
-    return _program(attacks.ISOLATION, *places, *ports, unix.getsockname(), canaries.abstract, str(pid))
+    return _program(attacks.ISOLATION + attacks.PROCESSES, *places, *ports, unix.getsockname(), canaries.abstract, str(pid))
 
 
 @contextlib.contextmanager

@@ -82,7 +82,7 @@ def select_fields(kind: str, payload: JsonObject) -> dict[str, Scalar]:
     for name, path in _PATHS.get(kind, ()):
         value: JsonValue = payload
         for part in path:
-            value = value.get(part) if isinstance(value, Mapping) else None
+            value = value.get(part) if isinstance(value, dict) else None
         if isinstance(value, str):
             selected[name] = plain(value)
         elif isinstance(value, list):

@@ -32,7 +32,7 @@ class AuditLog:
     def __init__(self, path: Path, descriptor: int, file_bytes: int) -> None:
         self.path: Final = path
         self._descriptor = descriptor
-        self._lock = FileLock(path, descriptor)
+        self._use(descriptor)
         self._wait_ms = HELD_WAIT_MS
         self._is_held = False
         self._file_bytes = file_bytes
@@ -73,14 +73,13 @@ class AuditLog:
         if self._is_held:
             yield []
             return
-        self._take()
+        size_bytes = self._take()
         self._is_held = True
         try:
-            added = self._catch_up(now_ms)
+            added = self._catch_up(size_bytes, now_ms)
             while self._offset_bytes >= self._full_at_bytes and self._put_aside():
                 self._lock.give()
-                self._take()
-                added += self._catch_up(now_ms)
+                added += self._catch_up(self._take(), now_ms)
             yield added
         finally:
             self._is_held = False
@@ -98,13 +97,15 @@ class AuditLog:
 
     def append(self, event: LogEvent) -> None:
         """Write one line. Raises `Unavailable`, the log unchanged, if the operating system does not take it."""
-        with self.held(event.at_ms):
-            if event.seq != self.next_seq:
-                raise Broken(f"line {event.seq} cannot follow line {self.end.lines}")
-            line, head = encode_line(event, self.end.head)
-            self._write(line)
-            self._offset_bytes += len(line)
-            self.end = LogPosition(offset_bytes=self._offset_bytes, lines=event.seq, head=head)
+        if not self._is_held:
+            with self.held(event.at_ms):
+                return self.append(event)
+        if event.seq != self.next_seq:
+            raise Broken(f"line {event.seq} cannot follow line {self.end.lines}")
+        line, head = encode_line(event, self.end.head)
+        self._write(line)
+        self._offset_bytes += len(line)
+        self.end = LogPosition(offset_bytes=self._offset_bytes, lines=event.seq, head=head)
 
     def note(self, kind: Note, now_ms: int, fields: dict[str, int]) -> LogEvent:
         """Append a line of the auditor's own. Raises as `append` does."""
@@ -129,31 +130,33 @@ class AuditLog:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _take(self) -> None:
-        """Lock the file at the path, which others may have put aside since. Raises `Unavailable`."""
+    def _use(self, descriptor: int) -> None:
+        """Write to this file."""
+        self._descriptor = descriptor
+        self._lock = FileLock(self.path, descriptor)
+        status = os.fstat(descriptor)
+        self._file = status.st_dev, status.st_ino
+
+    def _take(self) -> int:
+        """Lock the file at the path, which others may have put aside since; its size. Raises `Unavailable`."""
         while True:
             if not self._lock.take(self._wait_ms):
                 self._wait_ms = 0  # once is enough: no publisher waits for a stopped process again and again
                 raise Unavailable(f"{self.path} is kept by {self._lock.holder}")
             self._wait_ms = HELD_WAIT_MS
-            if self._is_current():
-                return
+            try:
+                there = os.lstat(self.path)
+                if (there.st_dev, there.st_ino) == self._file:
+                    return there.st_size
+            except FileNotFoundError:
+                pass
             try:
                 descriptor = _open(self.path)
             except OSError as error:
                 raise Unavailable(f"{self.path} cannot be opened: {error}") from error
             os.close(self._descriptor)
-            self._descriptor, self._lock = descriptor, FileLock(self.path, descriptor)
+            self._use(descriptor)
             self._full_at_bytes, self._offset_bytes = self._file_bytes, 0
-
-    def _is_current(self) -> bool:
-        """True if the open file is still the one at the path."""
-        try:
-            there = self.path.lstat()
-        except FileNotFoundError:
-            return False
-        ours = os.fstat(self._descriptor)
-        return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
     def _start(self) -> None:
         """Take the last line for known. Raises `Broken` if it is damaged."""
@@ -170,9 +173,9 @@ class AuditLog:
         full = full_files(self.path)
         return 0 if full and full[-1].last_line >= self.end.lines else self.end.offset_bytes
 
-    def _catch_up(self, now_ms: int) -> list[LogEvent]:
+    def _catch_up(self, size_bytes: int, now_ms: int) -> list[LogEvent]:
         """What stands after the line that was last known, a torn one cut off."""
-        if self._offset_bytes and os.fstat(self._descriptor).st_size == self._offset_bytes:
+        if self._offset_bytes and size_bytes == self._offset_bytes:
             return []
         if not self._offset_bytes and not has_position(self.path, self.end):
             self._start()  # somebody moved the log away
@@ -183,7 +186,7 @@ class AuditLog:
             added.append(line.event)
             self.end = line.end
         self._offset_bytes = self._offset_of_end()
-        cut_bytes = os.fstat(self._descriptor).st_size - self._offset_bytes
+        cut_bytes = size_bytes - self._offset_bytes
         if cut_bytes:
             os.ftruncate(self._descriptor, self._offset_bytes)
             added.append(self.note(Note.REPAIRED, now_ms, {"cut_bytes": cut_bytes}))

@@ -1,8 +1,7 @@
 """The auditor: it taps the bus, writes its log and reports, and influences nothing. (seed R6)"""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from earnest.audit.boundary import violation_of
@@ -88,7 +87,8 @@ class Auditor:
 
     def _see(self, envelope: Envelope) -> None:
         try:
-            with self._held():
+            with self._log.held(self._clock.now_ms()) as added:
+                self._count(added)
                 self._note_unlogged()
                 event = self._event_of(envelope)
                 self._write(event)
@@ -102,14 +102,6 @@ class Auditor:
         else:
             if event.kind == "FinalResult":
                 self._sync()
-
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        """The log without other writers, what they have added being counted. Raises `Unavailable`."""
-        with self._log.held(self._clock.now_ms()) as added:
-            for event in added:
-                fold(self._statistics, event)
-            yield
 
     def _is_due(self) -> bool:
         """True if the window is over: a process that reports ends it for all."""
@@ -152,6 +144,11 @@ class Auditor:
             _log.warning("a payload of kind %s cannot be encoded: %s", kind, error)
             return "", {}
 
+    def _count(self, added: Iterable[LogEvent]) -> None:
+        """Lines of other writers."""
+        for event in added:
+            fold(self._statistics, event)
+
     def _write(self, event: LogEvent) -> None:
         self._log.append(event)
         fold(self._statistics, event)
@@ -175,7 +172,8 @@ class Auditor:
     def _keep(self) -> None:
         """Note losses; if there are new lines, bring them to the disk and keep the statistics."""
         try:
-            with self._held():
+            with self._log.held(self._clock.now_ms()) as added:
+                self._count(added)
                 self._note_unlogged()
                 self._note_dropped()
         except Unavailable as error:
@@ -200,7 +198,8 @@ class Auditor:
 
     def _report_periodically(self) -> None:
         try:
-            with self._held():
+            with self._log.held(self._clock.now_ms()) as added:
+                self._count(added)
                 if not self._is_due():
                     return
                 report = self._report(Trigger.PERIODIC)

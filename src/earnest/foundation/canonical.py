@@ -39,7 +39,7 @@ def canonical_bytes(value: JsonValue | Members) -> bytes:
                 kind = type(item)
                 if kind in _SAME or (kind is int and -INTEGER_MAX <= item <= INTEGER_MAX):
                     continue
-                if kind is dict and all(type(key) is str and key.isascii() for key in item):
+                if kind is dict and _are_plain(item):
                     holders.append(item.values())
                 elif kind is list or kind is tuple:
                     holders.append(item)
@@ -48,6 +48,14 @@ def canonical_bytes(value: JsonValue | Members) -> bytes:
         return text.encode()
     except RecursionError:
         raise ValueError("the value is nested too deeply or contains itself") from None
+
+
+def _are_plain(keys: Iterable[Any]) -> bool:
+    """True for ASCII texts."""
+    try:
+        return "".join(keys).isascii()
+    except TypeError:
+        return False
 
 
 def canonical_text(value: JsonValue | Members) -> str:

@@ -41,11 +41,7 @@ class FileLock:
 
     def take(self, wait_ms: int, *, shared: bool = False) -> bool:
         """As `try_take`, for a thread that may wait for about `wait_ms`."""
-        pauses = _pauses(wait_ms)
-        while not self.try_take(shared=shared):
-            if next(pauses, None) is None:
-                return False
-        return True
+        return self.try_take(shared=shared) or any(self.try_take(shared=shared) for _ in _pauses(wait_ms))
 
     def give(self) -> None:
         """Let others take it."""

@@ -13,7 +13,7 @@ from earnest.app.platform import Platform, open_platform
 from earnest.app.readers import order_of
 from earnest.app.settings import Settings
 from earnest.effects.ground.clock import SystemClock, VirtualClock
-from earnest.effects.ground.locks import FileLock
+from earnest.effects.ground.locks import FileLock, folder_lock
 from earnest.effects.ground.storage.database import Database
 from earnest.engine.gradient.cascade import MacroState
 from earnest.foundation.errors import Refused, Unavailable
@@ -22,7 +22,7 @@ from earnest.journal.heads import SEALED
 from earnest.journal.service import LOOK_MS, Sealer
 from earnest.runtime.edits import applying
 from earnest.runtime.order import Grants, Order
-from earnest.runtime.telling import LOCK_FILE, note_told
+from earnest.runtime.telling import note_told
 
 PLAYBOOK = """
 format: earnest-playbook-v1
@@ -35,8 +35,8 @@ subtasks:
     criteria: [{text: it is there, check: {kind: files, required: [{path: x}]}}]
 """
 HOLDER = """
-import fcntl, sys
-file = open(sys.argv[1], "w")
+import fcntl, os, sys
+file = os.open(sys.argv[1], os.O_RDONLY if os.path.isdir(sys.argv[1]) else os.O_RDWR | os.O_CREAT)
 fcntl.flock(file, fcntl.LOCK_EX)
 print("held", flush=True)
 sys.stdin.read()
@@ -91,7 +91,8 @@ async def test_a_run_that_another_process_works_is_neither_worked_nor_taken_up_u
     platform: Platform, home: Path, order: Order
 ) -> None:
     older, newer = [await interrupted_run(home, order, number) for number in (1, 2)]
-    with Holder(home / "runs" / newer / LOCK_FILE) as other:
+    (home / "runs" / newer).mkdir(parents=True)
+    with Holder(home / "runs" / newer) as other:
         with pytest.raises(Refused, match=f"{newer} is being worked already by .* pid {other.process.pid}") as refused:
             await platform.runs.work(newer)
         assert refused.value.code == "run_in_work"
@@ -103,7 +104,7 @@ async def test_a_run_that_another_process_works_is_neither_worked_nor_taken_up_u
 async def test_a_run_is_ours_from_its_beginning_until_its_end_was_told(platform: Platform, order: Order) -> None:
     run_id = await platform.runs.begin(order)
     folder = platform.runs.workspace_of(run_id).parent
-    with closing(FileLock(folder / LOCK_FILE)) as other:
+    with closing(folder_lock(folder)) as other:
         assert not other.try_take()
         await platform.runs.work(run_id)
         assert not other.try_take()

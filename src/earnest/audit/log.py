@@ -99,7 +99,8 @@ class AuditLog:
         """Write one line. Raises `Unavailable`, the log unchanged, if the operating system does not take it."""
         if not self._is_held:
             with self.held(event.at_ms):
-                return self.append(event)
+                self.append(event)
+            return
         if event.seq != self.next_seq:
             raise Broken(f"line {event.seq} cannot follow line {self.end.lines}")
         line, head = encode_line(event, self.end.head)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from earnest.effects.ground.durable import put_file
-from earnest.effects.ground.locks import FileLock
+from earnest.effects.ground.locks import FileLock, folder_lock
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.engine.facts import FINISHED, RESUMED, STARTED
 from earnest.engine.messages import FinalResult
@@ -27,7 +27,6 @@ OPEN_RUNS: Final = "open.json"
 KEPT_AFTER: Final = 1_000
 """So many facts are read again rather than noted."""
 
-LOCK_FILE: Final = "lock"
 _HELD: Final[dict[Path, FileLock]] = {}
 
 
@@ -157,7 +156,7 @@ def hold_run(run_folder: Path) -> None:
     if run_folder in _HELD:
         return
     run_folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(run_folder / LOCK_FILE)
+    lock = folder_lock(run_folder)
     if not lock.try_take():
         holder = lock.holder
         lock.close()

@@ -76,11 +76,15 @@ async def alone(path: Path, clock: Clock, wait_ms: int) -> AsyncIterator[None]:
         yield
 
 
+def folder_lock(folder: Path) -> FileLock:
+    """A lock on a folder, in which it leaves nothing. Raises `OSError`."""
+    return FileLock(folder, os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC))
+
+
 @contextmanager
 def folder_alone(folder: Path, busy: str) -> Iterator[None]:
     """A lock on a folder for a block. Raises `Unavailable`, in the words `busy`, where another process has it."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    with closing(FileLock(folder, descriptor)) as lock:
+    with closing(folder_lock(folder)) as lock:
         if not lock.try_take():
             raise Unavailable(busy)
         yield

@@ -146,7 +146,9 @@ def _isolation(canaries: Canaries, pid: int) -> Execution:
     tcp, udp, unix, _ = canaries.listeners.values()
     ports = (str(tcp.getsockname()[1]), str(udp.getsockname()[1]))
     places = (str(canaries.folder / "file"), str(canaries.folder / "outside"), CANARY_VARIABLE)
-    return _program(attacks.ISOLATION + attacks.PROCESSES, *places, *ports, unix.getsockname(), canaries.abstract, str(pid))
+    return _program(
+        attacks.ISOLATION + attacks.PROCESSES, *places, *ports, unix.getsockname(), canaries.abstract, str(pid)
+    )
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from earnest.foundation.errors import Refused
+from earnest.surfaces import garbage
 
 if TYPE_CHECKING:
     from earnest.app.platform import Platform
@@ -67,6 +68,7 @@ def finish(work: Coroutine[Any, Any, T]) -> T:
     """What it comes to, in an event loop of its own."""
     import asyncio  # noqa: PLC0415 - it takes longer to load than the help of every command
 
+    garbage.work()
     return asyncio.run(work)
 
 

@@ -17,6 +17,7 @@ from earnest.app.server_settings import ServerSettings
 from earnest.app.settings import Settings
 from earnest.effects.ground.systemd import READY, STOPPING, notify, reloading
 from earnest.foundation.errors import Unavailable
+from earnest.surfaces import garbage
 from earnest.surfaces.dashboard.look import DataFolders
 from earnest.surfaces.web.app import create_app
 from earnest.surfaces.web.limits import Quota, Quotas
@@ -98,7 +99,7 @@ async def serve(
     logging.getLogger("mcp").setLevel(logging.ERROR)
     serving = _Serving(config, begun, ending, listener, settings.drain_s)
     gc.collect()
-    gc.freeze()  # what was made to begin with stays: no collection need look at it again
+    garbage.work()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, serving.stop)

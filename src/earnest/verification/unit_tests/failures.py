@@ -14,10 +14,10 @@ from types import FrameType, TracebackType
 from typing import Final
 from unittest import SkipTest
 
+from earnest.verification.unit_tests.asserting import last_name, named
+
 FILES: Final[set[str]] = set()
 """Paths of the tests."""
-
-ASSERTING: Final = frozenset({"raises", "warns"})
 
 _open: Final = open  # a test may put something else in its place
 _Block = ast.With | ast.AsyncWith | ast.FunctionDef | ast.AsyncFunctionDef
@@ -138,10 +138,7 @@ def _asserts(node: ast.AST) -> bool:
     """True for an assertion that might have passed; `fail` and `assert False` only say that nobody comes here."""
     if isinstance(node, ast.Assert):
         return not isinstance(node.test, ast.Constant)
-    if not isinstance(node, ast.Call):
-        return False
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return name.startswith("assert") or name in ASSERTING
+    return isinstance(node, ast.Call) and named(last_name(node.func))
 
 
 def _is_running(frame: FrameType) -> bool:

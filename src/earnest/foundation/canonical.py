@@ -31,31 +31,23 @@ def canonical_bytes(value: JsonValue | Members) -> bytes:
     try:
         try:
             text = _PLAIN.encode(value)  # it comes to an end, so the value has one
+            holders: list[Iterable[Any]] = [(value,)]
+            for holder in holders:
+                for item in holder:
+                    kind = type(item)
+                    if kind in _SAME or (kind is int and -INTEGER_MAX <= item <= INTEGER_MAX):
+                        continue
+                    if kind is dict and "".join(item).isascii():  # a TypeError where a key is no text
+                        holders.append(item.values())
+                    elif kind is list or kind is tuple:
+                        holders.append(item)
+                    else:  # floats are written, and keys that are not ASCII sorted, in another way
+                        return rfc8785.dumps(cast("JsonValue", value))
+            return text.encode()
         except TypeError:
             return rfc8785.dumps(cast("JsonValue", value))
-        holders: list[Iterable[Any]] = [(value,)]
-        for holder in holders:
-            for item in holder:
-                kind = type(item)
-                if kind in _SAME or (kind is int and -INTEGER_MAX <= item <= INTEGER_MAX):
-                    continue
-                if kind is dict and _are_plain(item):
-                    holders.append(item.values())
-                elif kind is list or kind is tuple:
-                    holders.append(item)
-                else:  # floats are written, and keys that are not ASCII sorted, in another way
-                    return rfc8785.dumps(cast("JsonValue", value))
-        return text.encode()
     except RecursionError:
         raise ValueError("the value is nested too deeply or contains itself") from None
-
-
-def _are_plain(keys: Iterable[Any]) -> bool:
-    """True for ASCII texts."""
-    try:
-        return "".join(keys).isascii()
-    except TypeError:
-        return False
 
 
 def canonical_text(value: JsonValue | Members) -> str:

@@ -1,7 +1,7 @@
 """Waiting work by lease: each piece by one process, and none that is left behind by a holder that dies."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 
@@ -15,13 +15,12 @@ from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Broken, Refused
 from earnest.foundation.facts import Fact
-from earnest.runtime.desk import Act, Desk, StoryContext
+from earnest.runtime.desk import Act, Desk
 from earnest.runtime.waiting_work import LOOK_AGAIN_MS, WORKERS, WaitingWork
 
 from .processes import eventually
 
 WAIT_S = 30.0
-LAY = "INSERT INTO votes (id, message_id, operator_id, account_id, up, at_ms) VALUES (?, ?, ?, ?, ?, ?)"
 PIECES = f"SELECT id FROM votes WHERE up = 0 AND {FREE} ORDER BY id LIMIT ?"
 
 
@@ -64,7 +63,11 @@ class Place:
     async def lay(self, *names: str) -> None:
         def write(transaction: Transaction) -> None:
             for name in names:
-                transaction.execute(LAY, (name, "m", "o", "a", 0, 1))
+                values = (name, "m", "o", "a", 0, 1)
+                transaction.execute(
+                    "INSERT INTO votes (id, message_id, operator_id, account_id, up, at_ms) VALUES (?, ?, ?, ?, ?, ?)",
+                    values,
+                )
                 transaction.record(Fact(kind="piece.laid", subject=name, at_ms=1, body={}))
 
         await self.database.write(write)
@@ -244,43 +247,3 @@ async def test_leases_need_no_fact_and_nothing_else_is_changed_so(place: Place) 
     with pytest.raises(Refused, match="without recording a fact"):
         await place.database.write(both)
     assert place.leased() == ["a"], "what was taken aside goes with the rest"
-
-
-def laying(*names: str, says: bool = True) -> Act:
-    """A story that leaves work; one that does not say so is refused at its end."""
-
-    def story(entry: StoryContext) -> dict[str, object]:
-        for name in names:
-            entry.transaction.execute(LAY, (name, "m", "o", "a", 0, 1))
-            if says:
-                entry.transaction.record(Fact(kind="piece.laid", subject=name, at_ms=1, body={}))
-            entry.leave("piece.laid", name)
-        return {}
-
-    return story
-
-
-async def test_what_is_left_is_taken_in_the_same_commit_as_far_as_there_is_room(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = [f"p{number}" for number in range(WORKERS + 1)]
-    looked_for: list[str] = []
-
-    def looked(turn: Transaction, holder: str, wanted: Sequence[str], now_ms: int) -> list[str]:
-        looked_for.extend(wanted)
-        return take_leases(turn, holder, wanted, now_ms)
-
-    monkeypatch.setattr("earnest.runtime.waiting_work.take_leases", looked)
-    work = place.process()
-    async with running(work):
-        await until(lambda: work in place.desks[0].takers.values())
-        with pytest.raises(Refused, match="without recording a fact"):
-            await place.desks[0].tick(laying("unsaid", says=False))
-        await place.desks[0].tick(laying(*names))
-        await until(lambda: work.begun == names[:WORKERS])
-        assert place.leased() == names[:WORKERS]
-        work.may_end.set()
-        await until(lambda: len(place.done()) == len(names))
-    assert looked_for == names[WORKERS:]
-    assert place.leased() == []
-    assert place.desks[0].takers == {}

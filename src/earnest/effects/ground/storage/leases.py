@@ -7,7 +7,6 @@ a second try. What was worked at is recorded once because the story that records
 from collections.abc import Sequence
 from typing import Final
 
-from earnest.effects.ground.storage.engine import Cursor
 from earnest.effects.ground.storage.transaction import Transaction
 
 LEASE_MS: Final = 10_000
@@ -29,14 +28,10 @@ _LEAVE: Final = "DELETE FROM leases WHERE holder = ?"
 _FORGET: Final = f"DELETE FROM leases WHERE NOT {_IS_HELD}"  # noqa: S608 - ours
 
 
-def take_lease(transaction: Transaction, holder: str, one: str, now_ms: int) -> Cursor:
-    """Have it be `holder`'s for `LEASE_MS`; no row of the answer changes where somebody else works at it."""
-    return transaction.aside(_TAKE, (one, holder, now_ms + LEASE_MS, now_ms))
-
-
 def take_leases(transaction: Transaction, holder: str, wanted: Sequence[str], now_ms: int) -> list[str]:
-    """Those of `wanted` that are `holder`'s now: nobody else works at them."""
-    return [one for one in wanted if take_lease(transaction, holder, one, now_ms).rowcount]
+    """Those of `wanted` that are `holder`'s now, for `LEASE_MS`: nobody else works at them."""
+    given = ((one, (one, holder, now_ms + LEASE_MS, now_ms)) for one in wanted)
+    return [one for one, row in given if transaction.aside(_TAKE, row).rowcount]
 
 
 def renew_leases(transaction: Transaction, holder: str, now_ms: int) -> int:

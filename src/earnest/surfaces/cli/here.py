@@ -83,6 +83,6 @@ def finish_unless_stopped(work: Coroutine[Any, Any, T]) -> T:
         return await work
 
     try:
-        return asyncio.run(stoppable())
+        return finish(stoppable())
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None

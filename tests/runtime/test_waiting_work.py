@@ -1,7 +1,7 @@
 """Waiting work by lease: each piece by one process, and none that is left behind by a holder that dies."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 
@@ -9,18 +9,20 @@ import pytest
 
 from earnest.effects.ground.clock import SystemChance, VirtualClock
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.known_rows import Ahead
 from earnest.effects.ground.storage.leases import FREE, LEASE_MS, leave_leases, renew_leases, take_leases
 from earnest.effects.ground.storage.place import Books
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.ground.storage.transaction import Transaction
-from earnest.foundation.errors import Broken, Refused
+from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.facts import Fact
-from earnest.runtime.desk import Act, Desk
+from earnest.runtime.desk import Act, Desk, StoryContext
 from earnest.runtime.waiting_work import LOOK_AGAIN_MS, WORKERS, WaitingWork
 
 from .processes import eventually
 
 WAIT_S = 30.0
+LAY = "INSERT INTO votes (id, message_id, operator_id, account_id, up, at_ms) VALUES (?, ?, ?, ?, ?, ?)"
 PIECES = f"SELECT id FROM votes WHERE up = 0 AND {FREE} ORDER BY id LIMIT ?"
 
 
@@ -63,17 +65,17 @@ class Place:
     async def lay(self, *names: str) -> None:
         def write(transaction: Transaction) -> None:
             for name in names:
-                values = (name, "m", "o", "a", 0, 1)
-                transaction.execute(
-                    "INSERT INTO votes (id, message_id, operator_id, account_id, up, at_ms) VALUES (?, ?, ?, ?, ?, ?)",
-                    values,
-                )
+                transaction.execute(LAY, (name, "m", "o", "a", 0, 1))
                 transaction.record(Fact(kind="piece.laid", subject=name, at_ms=1, body={}))
 
         await self.database.write(write)
 
     def done(self) -> list[str]:
         return self.database.read_sync(lambda reader: [one.subject for one in reader.facts(kind="piece.done")])
+
+    def until_ms(self, name: str) -> int:
+        sql = "SELECT until_ms FROM leases WHERE id = ?"
+        return self.database.read_sync(lambda reader: next(until_ms for (until_ms,) in reader.execute(sql, (name,))))
 
     def leased(self) -> list[str]:
         sql = "SELECT id FROM leases ORDER BY id"
@@ -163,9 +165,9 @@ async def test_a_lease_that_ran_out_is_not_renewed_and_one_that_holds_is(place: 
     assert await write(lambda t: take_leases(t, "one", ["a", "b"], now_ms)) == ["a", "b"]
     assert await write(lambda t: take_leases(t, "two", ["a", "c"], now_ms)) == ["c"]
     later_ms = now_ms + LEASE_MS - 1
-    assert await write(lambda t: renew_leases(t, "one", later_ms)) == 2
+    assert await write(lambda t: renew_leases(t, "one", ["a", "b"], later_ms)) == 2
     assert await write(lambda t: take_leases(t, "two", ["a"], now_ms + LEASE_MS)) == []
-    assert await write(lambda t: renew_leases(t, "one", later_ms + LEASE_MS)) == 0
+    assert await write(lambda t: renew_leases(t, "one", ["a", "b"], later_ms + LEASE_MS)) == 0
     assert await write(lambda t: take_leases(t, "two", ["a"], later_ms + LEASE_MS)) == ["a"]
 
 
@@ -191,7 +193,7 @@ async def test_a_lease_of_a_clock_that_is_far_ahead_keeps_nobody_from_the_work(p
     assert await write(lambda t: take_leases(t, "a little ahead", ["a"], now_ms + LEASE_MS // 2)) == ["a"]
     assert await write(lambda t: take_leases(t, "far ahead", ["b"], now_ms + 3_600_000)) == ["b"]
     assert await write(lambda t: take_leases(t, "right", ["a", "b"], now_ms)) == ["b"]
-    assert await write(lambda t: renew_leases(t, "far ahead", now_ms)) == 0
+    assert await write(lambda t: renew_leases(t, "far ahead", ["b"], now_ms)) == 0
 
 
 async def test_who_is_stopped_gives_back_what_it_is_at(place: Place) -> None:
@@ -247,3 +249,69 @@ async def test_leases_need_no_fact_and_nothing_else_is_changed_so(place: Place) 
     with pytest.raises(Refused, match="without recording a fact"):
         await place.database.write(both)
     assert place.leased() == ["a"], "what was taken aside goes with the rest"
+
+
+def laying(*names: str, says: bool = True) -> Act:
+    """A story that leaves work; one that does not say so is refused at its end."""
+
+    def story(entry: StoryContext) -> dict[str, object]:
+        for name in names:
+            entry.transaction.execute(LAY, (name, "m", "o", "a", 0, 1))
+            if says:
+                entry.transaction.record(Fact(kind="piece.laid", subject=name, at_ms=1, body={}))
+            entry.leave("piece.laid", name)
+        return {}
+
+    return story
+
+
+async def test_what_is_left_is_taken_in_the_same_commit_as_far_as_there_is_room(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"p{number}" for number in range(WORKERS + 1)]
+    looked_for: list[str] = []
+
+    def looked(turn: Transaction, holder: str, wanted: Sequence[str], now_ms: int) -> list[str]:
+        looked_for.extend(wanted)
+        return take_leases(turn, holder, wanted, now_ms)
+
+    monkeypatch.setattr("earnest.runtime.waiting_work.take_leases", looked)
+    work = place.process()
+    async with running(work):
+        await until(lambda: work in place.desks[0].takers.values())
+        with pytest.raises(Refused, match="without recording a fact"):
+            await place.desks[0].tick(laying("unsaid", says=False))
+        await place.desks[0].tick(laying(*names))
+        await until(lambda: work.begun == names[:WORKERS])
+        assert place.leased() == names[:WORKERS]
+        work.may_end.set()
+        await until(lambda: len(place.done()) == len(names))
+    assert looked_for == names[WORKERS:]
+    assert place.leased() == []
+    assert place.desks[0].takers == {}
+
+
+async def test_work_whose_commit_was_not_answered_is_begun_once_its_lease_has_run_out(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("earnest.runtime.waiting_work.RENEW_MS", 1)
+    monkeypatch.setattr("earnest.runtime.waiting_work.LOOK_AGAIN_MS", 50)
+    work, write = place.process(), place.database.write
+
+    async def unanswered(fn: Callable[[Transaction], object], **told: Ahead) -> None:
+        await write(fn, **told)
+        raise Unavailable("whether it was written is not known")
+
+    async with running(work):
+        await until(lambda: work in place.desks[0].takers.values())
+        await place.lay("other")
+        await until(lambda: work.begun == ["other"])
+        with monkeypatch.context() as patch:
+            patch.setattr(place.database, "write", unanswered)
+            with pytest.raises(Unavailable, match="is not known"):
+                await place.desks[0].tick(laying("lost"))
+        assert place.leased() == ["lost", "other"]
+        place.clock.jump_ms(LEASE_MS // 2)
+        await until(lambda: place.until_ms("other") > place.until_ms("lost"))
+        place.clock.jump_ms(LEASE_MS // 2)
+        await until(lambda: work.begun == ["other", "lost"])

@@ -5,9 +5,9 @@ Answers are kept in the transaction of the effect (draft-ietf-httpapi-idempotenc
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from earnest.effects.ground.clock import Chance, Clock
 from earnest.effects.ground.storage.database import Database
@@ -95,6 +95,7 @@ class StoryContext:
     caller: Caller | None
     chance: Chance
     shown: dict[str, str] = field(default_factory=dict)
+    left: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def me(self) -> Caller:
@@ -111,6 +112,26 @@ class StoryContext:
         """Put a secret into this answer, and into nothing that is kept: an answer given again holds null there."""
         self.shown[name] = secret
 
+    def leave(self, kind: str, key: str) -> None:
+        """Work that waits from now on: of which kind, and its id. Who takes it here need not look for it."""
+        self.left.append((kind, key))
+
+
+class Taker(Protocol):
+    """Who does work of one kind in this process."""
+
+    def take(self, transaction: Transaction, key: str, now_ms: int) -> bool:
+        """Take it in the transaction that leaves it, which may run again; false if there is no room."""
+        ...
+
+    def begin(self, key: str) -> None:
+        """What was taken stands in the books."""
+        ...
+
+    def drop(self, key: str) -> None:
+        """It does not, or nobody knows."""
+        ...
+
 
 Act: TypeAlias = Callable[[StoryContext], Members]
 """The effect, in one transaction: a plain function that may run again. Its value is the body of the answer."""
@@ -123,6 +144,8 @@ class Desk:
         self.database = database
         self.clock = clock
         self.chance = chance
+        self.takers: dict[str, Taker] = {}
+        """By kind of work."""
         self._running: dict[str, asyncio.Future[None]] = {}
 
     def now_ms(self) -> int:
@@ -199,19 +222,24 @@ class Desk:
         self, caller: Caller | None, act: Act | None, keyed: Keyed | None, status: int, ahead: Ahead = ()
     ) -> Awaitable[StoryResponse]:
         now_ms = self.now_ms()
+        taken: dict[str, Taker] = {}
 
         def write(transaction: Transaction) -> StoryResponse:
             if keyed is not None and (kept := _kept(transaction, keyed)) is not None:
                 return kept
             entry = StoryContext(transaction=transaction, now_ms=now_ms, caller=caller, chance=self.chance)
             body = act(entry) if act is not None else {}
+            for kind, key in entry.left:
+                if (taker := self.takers.get(kind)) is not None and taker.take(transaction, key, now_ms):
+                    taken[key] = taker
             if keyed is not None:
                 _keep(entry, keyed, status, {**body, **dict.fromkeys(entry.shown)})
             return StoryResponse(status=status, body={**body, **entry.shown})
 
         if keyed is not None:
             ahead = (*ahead, Sought(lookup=_REPLIES.lookup, keys=(keyed.reply_id,), are_new=True))
-        return self.database.write(write, ahead=ahead)
+        response = self.database.write(write, ahead=ahead)
+        return _then_begun(response, taken) if self.takers else response
 
     async def _keep_refusal(self, caller: Caller | None, keyed: Keyed, refused: Refused) -> StoryResponse:
         body: Members = {"code": refused.code, "detail": str(refused), **refused.details}
@@ -223,6 +251,19 @@ class Desk:
             return StoryResponse(status=0, body=body, refusal=refused.code)
 
         return await self.database.write(write)
+
+
+async def _then_begun(response: Awaitable[StoryResponse], taken: Mapping[str, Taker]) -> StoryResponse:
+    """The response; what was taken meanwhile is begun with it."""
+    try:
+        given = await response
+    except BaseException:
+        for key, taker in taken.items():
+            taker.drop(key)
+        raise
+    for key, taker in taken.items():
+        taker.begin(key)
+    return given
 
 
 def _kept(reader: BooksReader, keyed: Keyed) -> StoryResponse | None:

@@ -13,9 +13,17 @@ from functools import partial
 from typing import Final
 
 from earnest.effects.ground.clock import SystemClock
-from earnest.effects.ground.storage.leases import RENEW_MS, give_lease, leave_leases, renew_leases, take_leases
+from earnest.effects.ground.storage.leases import (
+    RENEW_MS,
+    give_lease,
+    leave_leases,
+    renew_leases,
+    take_lease,
+    take_leases,
+)
 from earnest.effects.ground.storage.news import within
 from earnest.effects.ground.storage.reader import BooksReader
+from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import Members
 from earnest.foundation.errors import EarnestError
 from earnest.runtime.desk import Act, Desk, StoryContext
@@ -39,6 +47,8 @@ class WaitingWork(ABC):
         self._holder = holder or desk.chance.new_id(desk.now_ms())
         self._hint = asyncio.Event()
         self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._taken: set[str] = set()
+        """What is not begun yet: whether it will stand in the books is not known."""
         self._is_leaving = False
 
     @property
@@ -51,6 +61,7 @@ class WaitingWork(ABC):
         renewing = asyncio.create_task(self._renew())
         try:
             await self._give_all()
+            self._desk.takers.update(dict.fromkeys(self._kinds, self))
             with self._desk.database.news.heard(*self._kinds) as self._hint:
                 while not self._is_leaving:
                     self._hint.clear()
@@ -58,7 +69,28 @@ class WaitingWork(ABC):
                     await within(self._hint, _WORLD, LOOK_AGAIN_MS)
             await asyncio.gather(*self._under_way.values(), return_exceptions=True)
         finally:
+            for kind in self._kinds:
+                self._desk.takers.pop(kind, None)
             await self._end(renewing)
+
+    def take(self, transaction: Transaction, key: str, now_ms: int) -> bool:
+        """See `Taker`. Work that is left here is taken with it: nobody looks for it, and no lease is a commit more."""
+        if key not in self._taken:
+            if self._is_leaving or key in self._under_way or self._room <= 0:
+                return False
+            self._taken.add(key)
+        take_lease(transaction, self._holder, key, now_ms)
+        return True
+
+    def begin(self, key: str) -> None:
+        """See `Taker`."""
+        self.drop(key)
+        if self in self._desk.takers.values():
+            self._begin(key)
+
+    def drop(self, key: str) -> None:
+        """See `Taker`. A lease that was written all the same runs out."""
+        self._taken.discard(key)
 
     def leave(self) -> None:
         """Begin nothing more: `run` ends with what is under way."""
@@ -81,10 +113,14 @@ class WaitingWork(ABC):
         What it raises is told, and tried again when the books are next looked at.
         """
 
+    @property
+    def _room(self) -> int:
+        return WORKERS - len(self._under_way) - len(self._taken)
+
     async def _take(self) -> int:
         """Begin what can be begun; how much."""
-        room, now_ms = WORKERS - len(self._under_way), self._desk.now_ms()
-        if not room:
+        room, now_ms = self._room, self._desk.now_ms()
+        if room <= 0:
             return 0
         database = self._desk.database
 
@@ -97,10 +133,13 @@ class WaitingWork(ABC):
         # Looked for again in the turn: what was free a moment ago may have been done, and its lease given back.
         taken = await database.write(lambda turn: take_leases(turn, self._holder, free(turn), now_ms))
         for key in taken:
-            task = asyncio.get_running_loop().create_task(self._work(key))
-            self._under_way[key] = task
-            task.add_done_callback(partial(self._done, key))
+            self._begin(key)
         return len(taken)
+
+    def _begin(self, key: str) -> None:
+        task = asyncio.get_running_loop().create_task(self._work(key))
+        self._under_way[key] = task
+        task.add_done_callback(partial(self._done, key))
 
     async def _work(self, key: str) -> None:
         """The lease goes back with what is written, or with the word why nothing was."""
@@ -128,12 +167,13 @@ class WaitingWork(ABC):
     async def _renew(self) -> None:
         while True:
             await _WORLD.sleep_ms(RENEW_MS)
-            if not (tasks := [*self._under_way.values()]):
+            if not (held := self._under_way.copy()):
                 continue
             with suppress(EarnestError):  # the next time, or it runs out
-                renewing = partial(renew_leases, holder=self._holder, now_ms=self._desk.now_ms())
-                held = await self._desk.database.write(renewing)
-                if held < sum(not task.done() for task in tasks):
+                # No others: one whose commit was not answered may stand, with nobody at the work, and has to run out.
+                renewing = partial(renew_leases, holder=self._holder, held=[*held], now_ms=self._desk.now_ms())
+                renewed = await self._desk.database.write(renewing)
+                if renewed < sum(not task.done() for task in held.values()):
                     _LOG.warning("leases have run out: others begin the same work anew")
 
     async def _end(self, renewing: "asyncio.Task[None]") -> None:

@@ -1,5 +1,6 @@
 """Does a market live through the same on PostgreSQL as on SQLite, and do its facts lead to its rows?"""
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -18,12 +19,15 @@ from earnest.effects.ground.storage.place import ServerBooks
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.foundation.facts import Fact
 from earnest.journal.verify import verify_journal
+from earnest.market.claims.claim import ClaimState
+from earnest.runtime.market.artifacts import bringing
 from earnest.runtime.market.judging import Judging
+from earnest.runtime.market.submitting import Item, prepare_submission
 from earnest.runtime.recompute import recompute
 from earnest.runtime.simulation.story import SimulationPlan
 
 from .conftest import town_on, usd
-from .test_jobs_and_claims import claim, post, submit
+from .test_jobs_and_claims import claim, post, read_claim, submit
 
 PLAN = SimulationPlan(days=12, agents=9, jobs=60, seed=5)
 
@@ -93,3 +97,24 @@ async def test_each_step_of_a_job_takes_few_trips_to_the_server(
             with step("lease and verdict"):
                 await Judging(town.market).drain()
     assert {name: len(taken[name]) for name in STEPS} == dict(zip(STEPS, most, strict=True)), taken
+
+
+async def test_who_judges_what_it_takes_in_makes_no_trip_for_the_lease(
+    postgresql_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item = Item(requirement_id="answer", kind="json", media_type="application/json", inline=b'{"sum": 42}')
+    with town_on(ServerBooks(postgresql_address, tmp_path), tmp_path) as town:
+        buyer, seller = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob")
+        judging, counts = asyncio.create_task(Judging(town.market).run()), list[int]()
+        for _ in range(4):
+            held = claim(town, seller, await post(town, buyer))
+            async with bringing(town.market, seller.id) as brought:
+                act = await prepare_submission(brought, seller, held, [item])
+            with trips_in(monkeypatch) as trips:
+                await town.market.desk.perform(seller, act)
+                while read_claim(town, held).state is ClaimState.SUBMITTED:  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(0)
+            counts.append(len(trips))
+        judging.cancel()
+        await asyncio.wait([judging])
+    assert counts[-1] == 1 + 2, counts

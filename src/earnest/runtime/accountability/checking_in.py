@@ -236,6 +236,7 @@ def _opened(entry: StoryContext, cycle: _Cycle) -> Heartbeat:
         by_key=entry.me.key_id,
     )
     HEARTBEATS.open(entry.transaction, entry.now_ms, heartbeat, touching=(entry.me.id,))
+    entry.leave("heartbeat.opened", heartbeat.id)
     return heartbeat
 
 

@@ -156,6 +156,7 @@ def _submit(entry: StoryContext, market: Market, claim_id: str, kept: Sequence[_
     )
     SUBMISSIONS.open(entry.transaction, entry.now_ms, submission)
     after = advance(entry, market.terms, claim, moved)
+    entry.leave("submission.opened", claim.id)
     return {
         "claim_id": after.id,
         "state": after.state.value,

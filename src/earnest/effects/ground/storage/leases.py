@@ -7,6 +7,7 @@ a second try. What was worked at is recorded once because the story that records
 from collections.abc import Sequence
 from typing import Final
 
+from earnest.effects.ground.storage.engine import Cursor
 from earnest.effects.ground.storage.transaction import Transaction
 
 LEASE_MS: Final = 10_000
@@ -22,21 +23,25 @@ _TAKE: Final = (
     "SET holder = excluded.holder, until_ms = excluded.until_ms "
     f"WHERE NOT leases.{_IS_HELD} OR leases.holder = excluded.holder"
 )
-_RENEW: Final = f"UPDATE leases SET until_ms = ? WHERE holder = ? AND {_IS_HELD}"  # noqa: S608 - ours
+_RENEW: Final = f"UPDATE leases SET until_ms = ? WHERE id = ? AND holder = ? AND {_IS_HELD}"  # noqa: S608 - ours
 _GIVE: Final = "DELETE FROM leases WHERE id = ? AND holder = ?"
 _LEAVE: Final = "DELETE FROM leases WHERE holder = ?"
 _FORGET: Final = f"DELETE FROM leases WHERE NOT {_IS_HELD}"  # noqa: S608 - ours
 
 
+def take_lease(transaction: Transaction, holder: str, one: str, now_ms: int) -> Cursor:
+    """Have it be `holder`'s for `LEASE_MS`; no row of the answer changes where somebody else works at it."""
+    return transaction.aside(_TAKE, (one, holder, now_ms + LEASE_MS, now_ms))
+
+
 def take_leases(transaction: Transaction, holder: str, wanted: Sequence[str], now_ms: int) -> list[str]:
-    """Those of `wanted` that are `holder`'s now, for `LEASE_MS`: nobody else works at them."""
-    given = ((one, (one, holder, now_ms + LEASE_MS, now_ms)) for one in wanted)
-    return [one for one, row in given if transaction.aside(_TAKE, row).rowcount]
+    """Those of `wanted` that are `holder`'s now: nobody else works at them."""
+    return [one for one in wanted if take_lease(transaction, holder, one, now_ms).rowcount]
 
 
-def renew_leases(transaction: Transaction, holder: str, now_ms: int) -> int:
-    """Hold all for `LEASE_MS` from now on; how many. What has run out is not held again: somebody may have it."""
-    return transaction.aside(_RENEW, (now_ms + LEASE_MS, holder, now_ms)).rowcount
+def renew_leases(transaction: Transaction, holder: str, held: Sequence[str], now_ms: int) -> int:
+    """Hold them for `LEASE_MS` from now on; how many. What has run out is not held again: somebody may have it."""
+    return sum(transaction.aside(_RENEW, (now_ms + LEASE_MS, one, holder, now_ms)).rowcount for one in held)
 
 
 def give_lease(transaction: Transaction, holder: str, one: str) -> None:

@@ -75,7 +75,8 @@ class Place:
 
     def until_ms(self, name: str) -> int:
         sql = "SELECT until_ms FROM leases WHERE id = ?"
-        return self.database.read_sync(lambda reader: next(until_ms for (until_ms,) in reader.execute(sql, (name,))))
+        ((until_ms,),) = self.database.read_sync(lambda reader: [*reader.execute(sql, (name,))])
+        return int(until_ms)
 
     def leased(self) -> list[str]:
         sql = "SELECT id FROM leases ORDER BY id"

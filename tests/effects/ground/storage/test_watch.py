@@ -142,6 +142,24 @@ async def test_a_commit_elsewhere_wakes_by_its_kind_over_postgresql(postgresql_a
         assert one.last_seq == 1, "who is told of a fact finds it"
 
 
+async def test_what_nobody_told_is_found_by_its_kind_and_wakes_nobody_else(
+    postgresql_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("earnest.effects.ground.storage.postgresql.CHANNEL", "elsewhere")
+    books = ServerBooks(postgresql_address, tmp_path)
+    with (
+        closing(Database.open(books, SystemClock())) as one,
+        closing(Database.open(books, SystemClock())) as other,
+        one.news.heard("test.one") as event,
+        one.news.heard("test.other") as another,
+    ):
+        await other.write(record("test.one"))
+        await asyncio.wait_for(event.wait(), WAIT_S)
+        assert not another.is_set()
+        assert one.may_hold(["test.one"], 0)
+        assert not one.may_hold(["test.other"], 0)
+
+
 async def test_a_session_that_breaks_is_made_anew_its_offices_are_free_and_what_was_missed_is_heard(
     postgresql_address: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -87,6 +87,8 @@ class PostgresqlWatch:
         self._connection = connect(self._address)
         self._connection.execute(f"SET idle_session_timeout = {int(IDLE_MS)}".encode())
         self._connection.execute(f"LISTEN {CHANNEL}".encode())
+        (newest,) = self._connection.execute(b"SELECT coalesce(max(seq), 0) FROM facts").fetchone() or (0,)
+        self._newest = max(self._newest, int(newest))
         self._look(self._connection)
         self._news.tell(None, self._newest)
 
@@ -126,10 +128,11 @@ class PostgresqlWatch:
             os.eventfd_read(self._stir)
 
     def _look(self, connection: "psycopg.Connection[Any]") -> None:
-        """The newest number, and the offices that have become free."""
+        """The newest number of each kind that was not told, and the offices that have become free."""
         self._is_due = False
-        asked_ns, newest = _WORLD.ticks_ns(), self._newest
-        (seq,) = connection.execute(b"SELECT coalesce(max(seq), 0) FROM facts").fetchone() or (0,)
+        asked_ns = _WORLD.ticks_ns()
+        untold = b"SELECT kind, max(seq) FROM facts WHERE seq > $1 GROUP BY kind"
+        found = dict(connection.execute(untold, (self._newest,)).fetchall())
         for office in self._wanted - self._held:
             key = zlib.crc32(office.encode()) & 0x7FFF_FFFF
             (is_ours,) = connection.execute(
@@ -142,9 +145,9 @@ class PostgresqlWatch:
             else:
                 self._waited_for |= {office}
         self._answered_ns = asked_ns
-        if seq > newest:
-            self._newest = max(self._newest, int(seq))
-            self._news.tell(None, self._newest)
+        if found:
+            self._newest = max(found.values())
+            self._news.tell(found, self._newest)
 
     def _lose(self, error: Exception) -> None:
         """The session is gone, and its offices with it."""

@@ -1,6 +1,5 @@
 """Judges of what was handed in: workers that find it in the books; what they are told is only a hint."""
 
-import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -61,6 +60,10 @@ class Judged:
         """What the verifier says of the stored copy. Raises `Broken` and `Unavailable` where it cannot be laid out."""
         promise = Promise(title=self.job.title, text=self.job.text, origin=self.submission.claim_id)
         lays = partial(lay_out_all, market, self.job, self.submission)
+        try:
+            await need_owned(market, self.job.creator, _files_of(self.job))
+        except Refused as error:
+            raise Broken(str(error)) from error
         return await market.verifier_of(self.poster).verify(criteria, lays, promise=promise)
 
     @property
@@ -136,7 +139,7 @@ async def _verdict(market: Market, what: Judged) -> Mapping[str, Any]:
     if not criteria:
         return _unclear(_NOBODY)
     try:
-        await asyncio.to_thread(need_owned, market, job.creator, _files_of(job))
+        await need_owned(market, job.creator, _files_of(job))
         need_probes(criteria, market.verifier_of(what.poster).probe_names)
     except Refused as refused:
         return {**_unclear(f"the poster's fault: {refused}"), BY_POSTER: True}
@@ -174,7 +177,7 @@ def lay_out_all(market: Market, job: Job, submission: Submission, folder: Path) 
     files = _files_of(job)
     base = folder / "base"
     try:
-        lay_out(market, job.creator, files, base)
+        lay_out(market, files, base)
         return _lay_out_work(market, submission, folder / "work"), base if files else None
     except (OSError, Refused) as error:
         raise Broken(str(error)) from error

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 from earnest.client.payloads import JobPosted, JobWithdrawn
 from earnest.contracts.criterion import criterion_to_json
 from earnest.contracts.spec import VerificationSpec
+from earnest.effects.ground.storage.reader import BooksReader
 from earnest.effects.hands.scratch import scratch
 from earnest.foundation.canonical import JsonObject, canonical_text, digest_of
 from earnest.foundation.errors import Refused
@@ -47,7 +47,7 @@ async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
     fee_bps = check_price(offer.currency, offer.amount_micro, market.terms)
     spec, tags = spec_of(offer, market.registry.kinds(), market.verifier.check_faults)
     need_probes(spec.criteria, market.verifier_of(caller.account).probe_names)
-    await asyncio.to_thread(need_owned, market, caller.id, offer.files)
+    await need_owned(market, caller.id, offer.files)
     digest = digest_of([[criterion_to_json(one) for one in spec.criteria], dict(offer.files)])
     if digest not in market.linted:
         await _lint(market, caller, spec, offer.files)
@@ -59,7 +59,7 @@ async def _lint(market: Market, caller: Caller, spec: VerificationSpec, files: M
     """Try the checks on worthless work, beside the files that they name. A check that cannot be tried is refused."""
     with scratch("job") as folder:
         path = folder / "offer.txt"
-        await asyncio.to_thread(lay_out, market, caller.id, files, folder)
+        await asyncio.to_thread(lay_out, market, files, folder)
         await asyncio.to_thread(path.write_text, spec.text, encoding="utf-8")
         verifier = market.verifier_of(caller.account)
         faults = verifier.config_faults(spec.criteria, "job", folder)
@@ -92,16 +92,20 @@ def withdraw_job(entry: StoryContext, job_id: str) -> JobWithdrawn:
     return {"job_id": after.id, "state": after.state.value}
 
 
-def need_owned(market: Market, account_id: str, files: Mapping[str, str]) -> None:
-    """In a thread. Raises `Refused("validation")` for an artifact that this account has not brought itself."""
-    for sha256 in files.values():
-        if market.desk.database.read_sync(partial(ARTIFACTS.get, key=artifact_id(account_id, sha256))) is None:
-            raise Refused("validation", f"files: you have no artifact {sha256}")
+async def need_owned(market: Market, account_id: str, files: Mapping[str, str]) -> None:
+    """Raises `Refused("validation")` for an artifact that this account has not brought itself."""
+    if not files:
+        return
+
+    def lacking(reader: BooksReader) -> list[str]:
+        return [one for one in files.values() if ARTIFACTS.get(reader, artifact_id(account_id, one)) is None]
+
+    if found := await market.desk.database.ask(lacking):
+        raise Refused("validation", f"files: you have no artifact {found[0]}")
 
 
-def lay_out(market: Market, account_id: str, files: Mapping[str, str], folder: Path) -> None:
-    """Write artifacts of an account below `folder`, each at its path. Raises `Refused("validation")`."""
-    need_owned(market, account_id, files)
+def lay_out(market: Market, files: Mapping[str, str], folder: Path) -> None:
+    """Write artifacts below `folder`, each at its path, which their account has brought (`need_owned`)."""
     for path, sha256 in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)

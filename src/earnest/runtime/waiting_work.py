@@ -171,7 +171,7 @@ class WaitingWork(ABC):
                 continue
             with suppress(EarnestError):  # the next time, or it runs out
                 # No others: one whose commit was not answered may stand, with nobody at the work, and has to run out.
-                renewing = partial(renew_leases, holder=self._holder, held=[*held], now_ms=self._desk.now_ms())
+                renewing = partial(renew_leases, holder=self._holder, held=held, now_ms=self._desk.now_ms())
                 renewed = await self._desk.database.write(renewing)
                 if renewed < sum(not task.done() for task in held.values()):
                     _LOG.warning("leases have run out: others begin the same work anew")

@@ -5,17 +5,22 @@ nor so soon after that a receipt could not be judged again.
 import json
 from dataclasses import replace
 
+import pytest
+
 from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.accountability.service import HEARTBEATS
 from earnest.foundation.canonical import JsonObject, digest_bytes
+from earnest.foundation.errors import Refused
 from earnest.foundation.instants import DAY_MS
 from earnest.identity.key import Caller
 from earnest.market.claims.claim import Claim, ClaimState
+from earnest.market.claims.evidence import BY_POSTER
 from earnest.market.disputes.dispute import Dispute, DisputeState
 from earnest.market.jobs.job import JobState
-from earnest.market.service import ARTIFACTS, CLAIMS, DISPUTES, JOBS
+from earnest.market.service import ARTIFACTS, CLAIMS, DISPUTES, JOBS, SUBMISSIONS
 from earnest.runtime.desk import StoryContext
 from earnest.runtime.market.artifacts import collect_artifacts, keep_artifact
+from earnest.runtime.market.judging import Judging
 from earnest.runtime.recompute import recompute
 from earnest.runtime.sweeping import UnusedArtifacts, end_artifacts, unused_artifacts
 
@@ -23,7 +28,7 @@ from .conftest import Town, usd
 from .test_artifacts import claim as some_claim
 from .test_artifacts import dispute as some_dispute
 from .test_artifacts import hand_in, say
-from .test_jobs_and_claims import post
+from .test_jobs_and_claims import claim, post, submit
 
 YEAR_MS = 365 * DAY_MS
 
@@ -203,3 +208,25 @@ async def test_what_is_named_between_the_look_and_the_end_stays(town: Town) -> N
     assert [one.sha256 for one in ended] == [never]
     assert town.database.read_sync(lambda reader: {one.sha256 for one in ARTIFACTS.where(reader, "1 = 1")}) == {late}
     assert digest_bytes(b"late") == late
+
+
+async def test_a_job_names_files_that_its_poster_has_brought_and_is_unclear_by_their_fault_without(town: Town) -> None:
+    ann, bob = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob")
+    with pytest.raises(Refused, match="files: you have no artifact"):
+        await post(town, ann, files={"expected.txt": await brought(town, bob, b"not hers")})
+    job_id = await post(town, ann, files={"expected.txt": await brought(town, ann, b"hers")})
+    claim_id = claim(town, bob, job_id)
+    await submit(town, bob, claim_id)
+
+    def lose_file(entry: StoryContext) -> JsonObject:
+        job = JOBS.find(entry.transaction, job_id)
+        files = json.dumps([{"path": "expected.txt", "sha256": "0" * 64}])
+        JOBS.change(entry.transaction, entry.now_ms, job, replace(job, files=files), reason="test")
+        return {}
+
+    town.act(ann, lose_file)
+    await Judging(town.market).drain()
+    (judged,) = town.database.read_sync(lambda reader: [*SUBMISSIONS.where(reader, "claim_id = ?", (claim_id,))])
+    verdict = json.loads(judged.verdict)
+    assert (verdict["verdict"], verdict[BY_POSTER]) == ("unclear", True)
+    assert verdict["reason"] == f"the poster's fault: files: you have no artifact {'0' * 64}"

@@ -27,7 +27,7 @@ from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
 from earnest.market.terms import Terms
 from earnest.runtime.desk import Act, StoryContext
 from earnest.runtime.market.market import Market
-from earnest.runtime.market.posting import lay_out, need_owned
+from earnest.runtime.market.posting import lay_out, need_owned, unowned
 from earnest.runtime.market.settling import advance, sought
 from earnest.runtime.probing import is_probed, need_probes, told
 from earnest.runtime.waiting_work import WaitingWork
@@ -49,21 +49,21 @@ class Judged:
     job: Job
     poster: Account
     submission: Submission
+    lacking: str
+    """See `unowned`, of the job's files."""
 
     @classmethod
     def read(cls, reader: BooksReader, claim: Claim, submission: Submission) -> "Judged":
         """A submission for this claim, with all that it is judged by."""
         job = JOBS.find(reader, claim.job_id)
-        return cls(claim=claim, job=job, poster=ACCOUNTS.find(reader, job.creator), submission=submission)
+        poster = ACCOUNTS.find(reader, job.creator)
+        lacking = unowned(reader, job.creator, _files_of(job))
+        return cls(claim=claim, job=job, poster=poster, submission=submission, lacking=lacking)
 
     async def tried(self, market: Market, criteria: Sequence[Criterion]) -> Verdict:
         """What the verifier says of the stored copy. Raises `Broken` and `Unavailable` where it cannot be laid out."""
         promise = Promise(title=self.job.title, text=self.job.text, origin=self.submission.claim_id)
-        lays = partial(lay_out_all, market, self.job, self.submission)
-        try:
-            await need_owned(market, self.job.creator, _files_of(self.job))
-        except Refused as error:
-            raise Broken(str(error)) from error
+        lays = partial(lay_out_all, market, self)
         return await market.verifier_of(self.poster).verify(criteria, lays, promise=promise)
 
     @property
@@ -139,7 +139,7 @@ async def _verdict(market: Market, what: Judged) -> Mapping[str, Any]:
     if not criteria:
         return _unclear(_NOBODY)
     try:
-        await need_owned(market, job.creator, _files_of(job))
+        need_owned(what.lacking)
         need_probes(criteria, market.verifier_of(what.poster).probe_names)
     except Refused as refused:
         return {**_unclear(f"the poster's fault: {refused}"), BY_POSTER: True}
@@ -172,13 +172,14 @@ def _why(verdict: Mapping[str, Any]) -> str:
     return "; ".join([*filter(None, [verdict.get("reason", "")]), *reasons])[:REASON_CHARACTERS_MAX]
 
 
-def lay_out_all(market: Market, job: Job, submission: Submission, folder: Path) -> tuple[Path, Path | None]:
+def lay_out_all(market: Market, what: Judged, folder: Path) -> tuple[Path, Path | None]:
     """The work and, in `base`, what its checks name. What we lack of it is a fault of ours: `Broken`."""
-    files = _files_of(job)
+    files = _files_of(what.job)
     base = folder / "base"
     try:
+        need_owned(what.lacking)
         lay_out(market, files, base)
-        return _lay_out_work(market, submission, folder / "work"), base if files else None
+        return _lay_out_work(market, what.submission, folder / "work"), base if files else None
     except (OSError, Refused) as error:
         raise Broken(str(error)) from error
 

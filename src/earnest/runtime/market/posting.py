@@ -47,7 +47,8 @@ async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
     fee_bps = check_price(offer.currency, offer.amount_micro, market.terms)
     spec, tags = spec_of(offer, market.registry.kinds(), market.verifier.check_faults)
     need_probes(spec.criteria, market.verifier_of(caller.account).probe_names)
-    await need_owned(market, caller.id, offer.files)
+    if offer.files:
+        need_owned(await market.desk.database.ask(lambda reader: unowned(reader, caller.id, offer.files)))
     digest = digest_of([[criterion_to_json(one) for one in spec.criteria], dict(offer.files)])
     if digest not in market.linted:
         await _lint(market, caller, spec, offer.files)
@@ -92,16 +93,15 @@ def withdraw_job(entry: StoryContext, job_id: str) -> JobWithdrawn:
     return {"job_id": after.id, "state": after.state.value}
 
 
-async def need_owned(market: Market, account_id: str, files: Mapping[str, str]) -> None:
-    """Raises `Refused("validation")` for an artifact that this account has not brought itself."""
-    if not files:
-        return
+def unowned(reader: BooksReader, account_id: str, files: Mapping[str, str]) -> str:
+    """The first artifact that this account has not brought itself; empty where there is none."""
+    return next((one for one in files.values() if ARTIFACTS.get(reader, artifact_id(account_id, one)) is None), "")
 
-    def lacking(reader: BooksReader) -> list[str]:
-        return [one for one in files.values() if ARTIFACTS.get(reader, artifact_id(account_id, one)) is None]
 
-    if found := await market.desk.database.ask(lacking):
-        raise Refused("validation", f"files: you have no artifact {found[0]}")
+def need_owned(lacking: str) -> None:
+    """Raises `Refused("validation")` if there is an `unowned` artifact."""
+    if lacking:
+        raise Refused("validation", f"files: you have no artifact {lacking}")
 
 
 def lay_out(market: Market, files: Mapping[str, str], folder: Path) -> None:

@@ -4,7 +4,7 @@ A lease is a row that no fact makes: it says nothing about anybody, nothing foll
 a second try. What was worked at is recorded once because the story that records it looks first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from earnest.effects.ground.storage.engine import Cursor
@@ -39,7 +39,7 @@ def take_leases(transaction: Transaction, holder: str, wanted: Sequence[str], no
     return [one for one in wanted if take_lease(transaction, holder, one, now_ms).rowcount]
 
 
-def renew_leases(transaction: Transaction, holder: str, held: Sequence[str], now_ms: int) -> int:
+def renew_leases(transaction: Transaction, holder: str, held: Collection[str], now_ms: int) -> int:
     """Hold them for `LEASE_MS` from now on; how many. What has run out is not held again: somebody may have it."""
     return sum(transaction.aside(_RENEW, (now_ms + LEASE_MS, one, holder, now_ms)).rowcount for one in held)
 

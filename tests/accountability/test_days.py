@@ -100,6 +100,7 @@ def test_the_floor_never_falls_and_targets_stay_between_50_and_500(points: list[
     assert life.score.streak == streaks_of(life.days[:0:-1])[0]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(-300, 900), min_size=2, max_size=12),
     st.integers(1, 11),

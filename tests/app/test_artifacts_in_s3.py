@@ -69,6 +69,7 @@ def test_artifacts_are_copied_to_a_bucket_and_back_and_only_what_is_missing(
         copy_artifacts(places.books(home), "elsewhere", environment)
 
 
+@pytest.mark.slow
 def test_the_store_under_the_settings_reads_and_writes_there(home: Path, environment: dict[str, str]) -> None:
     copy_artifacts(places.books(home), environment["EARNEST_ARTIFACTS"], {**environment, "EARNEST_ARTIFACTS": ""})
     store, one = artifact_store(read_settings(environment)), min(named(home))
@@ -114,6 +115,7 @@ def test_commands_take_artifacts_along_from_where_they_lie(
     assert (exported.exit_code, json.loads(exported.stdout)["artifacts"] > 0) == (0, True)
 
 
+@pytest.mark.slow
 def test_an_address_that_is_none_is_a_fault(home: Path) -> None:
     with pytest.raises(Faulty, match="artifacts must be text that begins with s3://"):
         read_settings({"EARNEST_HOME": str(home), "EARNEST_ARTIFACTS": "bucket"})

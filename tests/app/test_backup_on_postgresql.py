@@ -116,6 +116,7 @@ def test_a_backup_during_writes_is_of_one_moment_and_goes_on_in_a_file(server: S
         assert database.write_sync(partial(an_account, number=10**6)) == done.manifest.facts + 1
 
 
+@pytest.mark.slow
 def test_a_backup_of_a_server_is_restored_to_another_server(
     server: ServerBooks, other_server: ServerBooks, tmp_path: Path
 ) -> None:
@@ -129,6 +130,7 @@ def test_a_backup_of_a_server_is_restored_to_another_server(
         database.write_sync(partial(an_account, number=10**6))
 
 
+@pytest.mark.slow
 def test_a_backup_of_a_file_is_restored_to_a_server_and_to_no_other_books(
     home: Path, other_server: ServerBooks, tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ def _ill(home: Path) -> list[DoctorFinding]:
     return [finding for finding in asyncio.run(examine(Settings(home=home))) if not finding.well]
 
 
+@pytest.mark.slow
 def test_a_machine_on_which_all_is_well_is_told_so_and_left_alone(tmp_path: Path) -> None:
     home = tmp_path / "home"
     assert _ill(home) == []

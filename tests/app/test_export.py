@@ -26,6 +26,7 @@ def tables() -> dict[str, list[tuple[str, str]]]:
         return {name: [(row[1], row[2]) for row in driver.execute(f"PRAGMA table_info({name})")] for name in names}
 
 
+@pytest.mark.slow
 def test_every_table_is_somebodys_or_nobodys_and_says_why() -> None:
     assert OWNED.keys() | NOT_OWNED.keys() == set(tables())
     assert not OWNED.keys() & NOT_OWNED.keys()

@@ -54,6 +54,7 @@ def record(books: Books, kind: str = "test.happened") -> int:
         return database.write_sync(lambda transaction: transaction.record(fact))
 
 
+@pytest.mark.slow
 def test_books_go_to_a_server_and_back_and_nothing_of_them_changes(home: Path, server: ServerBooks) -> None:
     file = places.books(home)
     before, told = everything(file), list[str]()
@@ -77,6 +78,7 @@ def test_books_go_to_a_server_and_back_and_nothing_of_them_changes(home: Path, s
     assert verify_records(home).intact
 
 
+@pytest.mark.slow
 def test_who_wrote_to_books_that_were_moved_is_told_where_they_are(home: Path, server: ServerBooks) -> None:
     move_books(places.books(home), server, CLOCK)
     with pytest.raises(Refused, match="was moved to postgresql://") as refused:
@@ -145,6 +147,7 @@ def _killed_all_along(source: Books, target: Books, expected: dict[str, list[tup
     record(target)
 
 
+@pytest.mark.slow
 def test_a_moving_goes_on_where_it_was_cut_off(home: Path, server: ServerBooks) -> None:
     source = places.books(home)
     assert killed_at(5, partial(move_books, source, server, CLOCK)) == -signal.SIGKILL
@@ -163,6 +166,7 @@ def test_what_was_moved_and_not_noted_is_compared_and_noted(home: Path, server: 
     assert (home / MOVED).exists()
 
 
+@pytest.mark.slow
 def test_a_target_that_holds_other_books_is_refused(home: Path, server: ServerBooks) -> None:
     record(server, "test.other")
     with pytest.raises(Refused) as refused:
@@ -171,6 +175,7 @@ def test_a_target_that_holds_other_books_is_refused(home: Path, server: ServerBo
     assert len(everything(server)["facts"]) == 1
 
 
+@pytest.mark.slow
 def test_a_target_that_others_have_begun_to_fill_is_refused(home: Path, server: ServerBooks, tmp_path: Path) -> None:
     assert killed_at(5, partial(move_books, places.books(home), server, CLOCK)) == -signal.SIGKILL
     other = tmp_path / "other" / "books.sqlite3"
@@ -187,12 +192,14 @@ def test_a_database_of_somebody_else_is_refused(home: Path, server: ServerBooks)
     assert refused.value.code == "not_our_database"
 
 
+@pytest.mark.slow
 def test_empty_books_are_filled(home: Path, server: ServerBooks) -> None:
     Database.open(server, CLOCK).close()
     move_books(places.books(home), server, CLOCK)
     assert everything(server) == everything(places.books(home))
 
 
+@pytest.mark.slow
 def test_books_that_somebody_has_open_are_not_moved(home: Path, server: ServerBooks) -> None:
     with closing(Database.open(places.books(home), CLOCK)), pytest.raises(Refused) as refused:
         move_books(places.books(home), server, CLOCK)
@@ -223,6 +230,7 @@ def test_what_others_write_meanwhile_keeps_the_target_closed_and_is_taken_next_t
     assert everything(places.books(home)) == everything(server)
 
 
+@pytest.mark.slow
 def test_rows_that_are_not_what_the_facts_say_stay_closed(home: Path, server: ServerBooks) -> None:
     with closing(Database.open(places.books(home), CLOCK)) as database:
         driver = writer_of(database)
@@ -234,6 +242,7 @@ def test_rows_that_are_not_what_the_facts_say_stay_closed(home: Path, server: Se
         record(server)
 
 
+@pytest.mark.slow
 def test_a_copy_that_differs_is_found(home: Path, server: ServerBooks, monkeypatch: pytest.MonkeyPatch) -> None:
     insert = Filling._insert
 
@@ -246,6 +255,7 @@ def test_a_copy_that_differs_is_found(home: Path, server: ServerBooks, monkeypat
     assert refused.value.code == "books_differ"
 
 
+@pytest.mark.slow
 def test_what_a_server_recomputes_is_what_it_was_given(home: Path, server: ServerBooks) -> None:
     move_books(places.books(home), server, CLOCK)
     with closing(ReadPool.open_reader(server)) as pool:
@@ -265,6 +275,7 @@ def test_texts_that_were_removed_stay_removed_and_the_journal_still_says_so(home
     assert everything(server) == everything(places.books(home))
 
 
+@pytest.mark.slow
 def test_books_on_a_server_are_migrated_there_and_have_no_way_back(home: Path, server: ServerBooks) -> None:
     with pytest.raises(Refused) as refused:
         go_on(server)

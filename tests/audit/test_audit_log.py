@@ -32,6 +32,7 @@ def written(folder: Path, count: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(["round", "D", "tool"]), FIELDS), TEXT.map(plain))
 def test_a_line_is_canonical_json_and_its_hash_is_that_of_the_rest(fields: dict[str, Scalar], name: str) -> None:
     sent = event(1, "SubTask", fields=fields, identity=name or "m", cause=name)
@@ -144,6 +145,7 @@ def test_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:
         AuditLog.open(tmp_path / "audit.jsonl", 0)
 
 
+@pytest.mark.slow
 def test_a_torn_last_line_is_cut_and_noted_wherever_it_was_torn(tmp_path: Path) -> None:
     path = written(tmp_path, 3)
     whole = path.read_bytes()
@@ -185,6 +187,7 @@ def test_a_log_that_is_not_there_is_refused(tmp_path: Path) -> None:
 COUNT = 6
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_any_single_changed_removed_or_swapped_line_is_found(tmp_path_factory: Any, data: st.DataObject) -> None:
     path = written(tmp_path_factory.mktemp("log"), COUNT)

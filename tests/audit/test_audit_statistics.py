@@ -297,6 +297,7 @@ def write(path: Path, said: Sequence[tuple[str, str, str, Mapping[str, Scalar], 
     log.close()
 
 
+@pytest.mark.slow
 @given(before=st.lists(SAID, max_size=12), after=st.lists(SAID, max_size=12))
 def test_a_report_with_kept_statistics_is_the_report_from_scratch(
     tmp_path_factory: Any, before: list[Any], after: list[Any]
@@ -322,6 +323,7 @@ def long_log(folder: Path) -> tuple[Path, list[LogEvent]]:
     return path, [line.event for line in read_lines(path) if line.event]
 
 
+@pytest.mark.slow
 def test_stopping_and_starting_at_any_line_changes_nothing(tmp_path: Path) -> None:
     path, events = long_log(tmp_path)
     whole = take_snapshot(path)

@@ -391,6 +391,7 @@ def test_a_killed_process_loses_no_line(tmp_path: Path) -> None:
     assert Stage(tmp_path).auditor.report().total_corrections == 99
 
 
+@pytest.mark.slow
 def test_kept_statistics_make_a_long_log_quick_to_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage(tmp_path)
     for _ in range(5_000):

@@ -113,6 +113,7 @@ def test_calibration_says_what_other_constants_would_have_decided(log: Path) -> 
     assert other.other.states == (MacroState.ABANDON,)
 
 
+@pytest.mark.slow
 def test_of_the_newest_runs_as_many_are_tried_as_were_asked_for_over_files(tmp_path: Path) -> None:
     path, runs = tmp_path / "audit.jsonl", 400
     written = AuditLog.open(path, START_MS, file_bytes=100_000)

@@ -26,6 +26,7 @@ def test_an_empty_log_has_none(tmp_path: Path) -> None:
     assert newest_lines(log, 20) == []
 
 
+@pytest.mark.slow
 def test_what_a_hundred_thousand_lines_take_grows_with_their_number_and_not_its_square(tmp_path: Path) -> None:
     line = b"." * 500
     log = tmp_path / "audit.jsonl"

@@ -170,6 +170,7 @@ def test_all_faults_are_named_at_once() -> None:
     assert [line for line, _ in faults(text)] == [3, 4, 5, 7, 7]
 
 
+@pytest.mark.slow
 def test_ten_thousand_subtasks_are_one_fault() -> None:
     text = HEAD + "subtasks:\n" + "".join(subtask(f"s{at}") for at in range(10_000))
     assert faults(text) == [(5, "subtasks: must have 1 to 200 items, has 10000")]
@@ -242,6 +243,7 @@ PLAYBOOKS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(PLAYBOOKS)
 def test_a_playbook_kept_as_data_is_given_back(playbook: Playbook) -> None:

@@ -93,6 +93,7 @@ def test_values_keep_their_lines_and_paths() -> None:
     assert node.lines() == {"": 1, "a": 1, "b": 3, "b[0]": 3, "b[0].c": 3, "b[0].d": 4}
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_what_is_written_is_read_back(value: JsonValue) -> None:
     assert read_yaml(yaml.safe_dump(plain(value)), "f").json() == value

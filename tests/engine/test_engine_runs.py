@@ -578,6 +578,7 @@ async def test_one_run_too_many_is_refused() -> None:
         engine._runs.clear()
 
 
+@pytest.mark.slow
 async def test_a_run_resumed_after_any_message_comes_to_the_same_end() -> None:
     book = playbook(
         subtask("a", approach("one")), subtask("b", approach("two"), approach("three"), sequence=2), count=1

@@ -88,6 +88,7 @@ print(canonical_bytes(encode(payload)).decode())
 """
 
 
+@pytest.mark.slow
 def test_a_message_has_the_same_bytes_in_every_process() -> None:
     written = {
         subprocess.run(

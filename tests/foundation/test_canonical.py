@@ -19,11 +19,13 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_every_json_value_has_the_form_that_rfc8785_gives_it(value: Any) -> None:
     assert canonical_bytes(value) == rfc8785.dumps(value)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(st.sampled_from("aZ\uffff\U00010000é\x00\x7f\u2028")), SCALARS))
 def test_keys_are_sorted_by_utf16_unit(value: dict[str, Any]) -> None:
     assert canonical_bytes(value) == rfc8785.dumps(value)

@@ -107,6 +107,7 @@ def test_an_inclusion_proof_is_the_one_of_the_definition_and_verifies(size_and_i
     assert verify_inclusion(leaf=leaves[index], index=index, size=size, proof=proof, root=oracle_root(leaves))
 
 
+@pytest.mark.slow
 @given(SIZES.flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size - 1))), st.data())
 def test_a_false_inclusion_proof_does_not_verify(size_and_index: tuple[int, int], data: st.DataObject) -> None:
     size, index = size_and_index

@@ -36,6 +36,7 @@ def grown(path: Path, gaps: list[int]) -> Database:
     return database
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(gaps=st.lists(st.sampled_from([1, 2, 3, 63, 64, 65, 130, 300]), min_size=1, max_size=9), data=st.data())
 def test_proofs_are_those_of_the_definition(

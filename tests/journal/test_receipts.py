@@ -59,6 +59,7 @@ async def test_a_receipt_holds_by_the_public_key(tmp_path: Path) -> None:
     database.close()
 
 
+@pytest.mark.slow
 async def test_another_byte_anywhere_is_found_and_placed(tmp_path: Path) -> None:
     """Every byte of the file with its lowest bit flipped, and each of the payload's own bytes behind the base64."""
     database = await cosigned(tmp_path)
@@ -101,6 +102,7 @@ def test_where_it_is_flawed_is_said() -> None:
         assert [flaw.where for flaw in check_receipt(data, [KEY.public]).flaws] == [where]
 
 
+@pytest.mark.slow
 async def test_another_bit_of_a_checkpoint_is_found(tmp_path: Path) -> None:
     """With the keys of all who signed: a line of a key that nobody gave says nothing, in any signed note."""
     database = await cosigned(tmp_path)

@@ -32,6 +32,7 @@ def test_the_incomplete_beta_function_is_exact_to_a_billionth(a: int, b: int, pe
     assert beta_below(percent / 100, a, b) == pytest.approx(float(expected), abs=1e-9)
 
 
+@pytest.mark.slow
 @given(successes=st.integers(0, 80), failures=st.integers(0, 80))
 def test_the_bound_is_the_greatest_millionth_with_at_most_five_percent_below_it(successes: int, failures: int) -> None:
     found = lower_bound_ppm(successes * 1_000, failures * 1_000)
@@ -50,6 +51,7 @@ def test_the_bound_has_its_known_values(successes: int, failures: int, ppm: int)
     assert lower_bound_ppm(successes * 1_000, failures * 1_000) == ppm
 
 
+@pytest.mark.slow
 @given(success=st.integers(0, 10**6), failure=st.integers(0, 10**6), more=st.integers(1, 10**5))
 def test_a_success_never_lowers_and_a_failure_never_raises_it(success: int, failure: int, more: int) -> None:
     here = lower_bound_ppm(success, failure)

@@ -1,5 +1,6 @@
 """Can two different things ever share a key, or a scan return what is not its own?"""
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -54,6 +55,7 @@ def test_the_prefix_of_a_space_covers_that_space_alone(a: str, b: str, c: str) -
     assert keys.of(keys.TAGGED, b, a, c).startswith(keys.below(keys.TAGGED, a)) == (a == b)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(INSTANTS, INSTANTS, NASTY, NASTY)
 def test_keys_of_one_pair_are_in_order_of_time(early: int, late: int, one: str, other: str) -> None:

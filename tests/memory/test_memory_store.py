@@ -68,6 +68,7 @@ def apply(tx: StoreChange, history: list[Step]) -> None:
             store.recall(tx, one.id, at_ms)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(steps(), instants())
 def test_any_history_gives_what_summing_over_all_gives(kv: LmdbKeyValue, history: list[Step], now_ms: int) -> None:
@@ -84,6 +85,7 @@ def test_any_history_gives_what_summing_over_all_gives(kv: LmdbKeyValue, history
     undone(kv, check)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(steps())
 def test_nothing_is_left_of_what_was_forgotten(kv: LmdbKeyValue, history: list[Step]) -> None:
@@ -97,6 +99,7 @@ def test_nothing_is_left_of_what_was_forgotten(kv: LmdbKeyValue, history: list[S
     undone(kv, check)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(steps(), instants(), st.integers(1, 5))
 def test_forgetting_by_index_is_forgetting_by_scan(

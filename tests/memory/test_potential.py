@@ -61,6 +61,7 @@ def test_sums_are_what_summing_over_all_gives(remembered: list[Megram], now_ms: 
     assert (answer.attention, answer.decision) == pytest.approx(directly(remembered, now_ms), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(megrams(), max_size=20), st.lists(megrams(), max_size=20), st.randoms())
 def test_what_was_added_and_removed_leaves_nothing(kept: list[Megram], removed: list[Megram], chance: Random) -> None:
@@ -71,6 +72,7 @@ def test_what_was_added_and_removed_leaves_nothing(kept: list[Megram], removed: 
     assert all(part == DecaySum() for part in sums.values() if not part.count)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(megrams(), max_size=20))
 def test_a_sum_survives_being_written_down(remembered: list[Megram]) -> None:

@@ -234,6 +234,7 @@ async def test_a_cut_wire_is_noticed_and_what_was_said_meanwhile_follows(
         await wire.close()
 
 
+@pytest.mark.slow
 async def test_what_does_not_fit_is_counted_and_taken_from_the_facts(
     server: NatsServer, homes: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,6 +257,7 @@ async def test_what_does_not_fit_is_counted_and_taken_from_the_facts(
             }
 
 
+@pytest.mark.slow
 async def test_what_did_not_fit_follows_soon_though_a_look_was_made_just_before(
     server: NatsServer, homes: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,6 +272,7 @@ async def test_what_did_not_fit_follows_soon_though_a_look_was_made_just_before(
             await until(lambda: not side.behind)
 
 
+@pytest.mark.slow
 async def test_what_a_killed_process_left_is_told_by_the_next_one(server: NatsServer, homes: tuple[Path, Path]) -> None:
     server.kill()
     async with Side(homes[0], server.address("engine")) as side:
@@ -285,6 +288,7 @@ async def test_what_a_killed_process_left_is_told_by_the_next_one(server: NatsSe
         await until(lambda: side.behind == ["run_b"])  # which has no end yet, and may go on elsewhere
 
 
+@pytest.mark.slow
 async def test_a_process_that_ends_at_once_tells_what_was_left_behind(
     server: NatsServer, homes: tuple[Path, Path]
 ) -> None:
@@ -300,6 +304,7 @@ async def test_a_process_that_ends_at_once_tells_what_was_left_behind(
         await follower.hears(said)
 
 
+@pytest.mark.slow
 async def test_what_the_stream_let_go_before_the_auditor_read_it_is_counted(
     server: NatsServer, homes: tuple[Path, Path]
 ) -> None:
@@ -319,6 +324,7 @@ async def test_what_the_stream_let_go_before_the_auditor_read_it_is_counted(
     assert [event.fields["count"] for event in follower.lines() if event.kind == Note.DROPPED] == [350]
 
 
+@pytest.mark.slow
 async def test_a_stream_that_was_made_anew_is_read_from_its_start(
     server: NatsServer, homes: tuple[Path, Path], caplog: pytest.LogCaptureFixture
 ) -> None:

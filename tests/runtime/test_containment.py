@@ -115,6 +115,7 @@ async def test_a_daemon_that_a_tool_leaves_is_gone_with_it(house: House, mark: s
     assert eventually(lambda: not any_with(mark))
 
 
+@pytest.mark.slow
 async def test_the_time_budget_is_a_deadline_that_delivers_what_is_done(house: House, mark: str) -> None:
     subtasks = (_subtask("quick", 1, "kept", "touch kept"), _subtask("slow", 2, "x", f"sleep {mark}"))
     time_s = 1
@@ -150,6 +151,7 @@ async def test_a_failed_approach_leaves_no_file_for_the_next_and_takes_none_from
     assert [outcome.subtask_id for outcome in house.outcomes if outcome.round == 2] == ["one"]
 
 
+@pytest.mark.slow
 async def test_two_runs_at_once_have_nothing_in_common(house: House) -> None:
     playbook = _playbook(
         _subtask("one", 1, "result", "touch stale", 'echo "$(ls | wc -l)" > result; touch "$(date +%N)"'), name="two"
@@ -199,6 +201,7 @@ async def test_a_run_that_is_still_got_ready_can_be_given_up_and_worked_later(
     assert runs.stop(run_id, "it has ended")
 
 
+@pytest.mark.slow
 async def test_a_run_whose_journal_cannot_be_written_waits_and_says_why_wherever_it_fails(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,6 +122,7 @@ async def test_an_answer_of_no_form_is_repaired_once(bad: ScriptedReply, tmp_pat
     assert mended.result.usage.passes == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "bad",
     [
@@ -172,6 +173,7 @@ async def test_a_passing_outage_is_waited_out(bad: ScriptedReply, tmp_path: Path
     assert found.result.usage.model_calls == 4
 
 
+@pytest.mark.slow
 async def test_a_judge_that_fails_costs_the_executor_nothing(tmp_path: Path) -> None:
     script = {**JUDGED, "judge": fails(400), "executor": _writes_what_it_is_told, "graceful": fails(400)}
     found, _ = await worked(tmp_path, script)
@@ -181,6 +183,7 @@ async def test_a_judge_that_fails_costs_the_executor_nothing(tmp_path: Path) -> 
     assert {one.attempt for one in said(found, ExecutionResult)} == {1}, "no correction for what nobody judged"  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 async def test_an_unreachable_endpoint_is_said_within_seconds(tmp_path: Path) -> None:
     async with ModelServer(by_prompt()) as server:
         settings = settings_at(tmp_path / "home", server)
@@ -192,6 +195,7 @@ async def test_an_unreachable_endpoint_is_said_within_seconds(tmp_path: Path) ->
     assert "cannot be reached" in found.summary
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["perceiver", "planner", "executor", "judge"])
 async def test_silence_of_any_role_ends_at_the_time_budget(role: str, tmp_path: Path) -> None:
     script = {**JUDGED, "judge": met_by("c1"), role: ScriptedReply(fault=WireFault.HANG_BEFORE_HEADERS)}
@@ -216,6 +220,7 @@ async def test_silence_of_any_role_ends_at_the_time_budget(role: str, tmp_path: 
 # -- The planner misbehaves --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_ids_that_a_planner_makes_up_or_doubles_become_ours(tmp_path: Path) -> None:
     drafts = planned(subtask("a.txt"), subtask("b.txt"))
     script = {**MACHINE_CHECKED, "planner": drafts, "executor": _writes_what_it_is_told}
@@ -235,6 +240,7 @@ async def test_what_follows_a_failed_subtask_is_not_run(tmp_path: Path) -> None:
     assert found.result.directive is MacroState.ABANDON
 
 
+@pytest.mark.slow
 async def test_what_is_blocked_is_refused_by_code_in_the_plan_and_in_the_call(tmp_path: Path) -> None:
     def plans(request: ReceivedRequest) -> ScriptedReply:
         """Whatever it was told, it wants the same again, until its draft is turned down."""
@@ -397,6 +403,7 @@ async def test_two_tasks_in_a_row_share_no_state(tmp_path: Path) -> None:
     assert [result.directive for result in results] == [MacroState.ACCEPT, MacroState.ABANDON], "the second did nothing"
 
 
+@pytest.mark.slow
 async def test_every_language_has_classes_of_its_own(tmp_path: Path) -> None:
     found = []
     for number, words in enumerate(["数一数文件", "посчитай файлы", "عد الملفات"]):
@@ -426,6 +433,7 @@ def _works_as_planned(request: ReceivedRequest) -> ScriptedReply:
     return _writes_what_it_is_told(request) if "use the writer" in request.prompt else _takes_tac(request)
 
 
+@pytest.mark.slow
 async def test_the_second_task_takes_another_way_because_of_the_first(tmp_path: Path) -> None:
     script: dict[str, Any] = {
         **MACHINE_CHECKED,

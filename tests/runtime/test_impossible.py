@@ -20,6 +20,7 @@ def impossible(kind: str, name: str, record: str = "surroundings") -> ScriptedRe
     return answers({"impossible": claim})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), [("file", "sales.csv"), ("program", "quuxconvert")])
 async def test_a_planner_that_names_what_is_missing_ends_the_run_in_three_calls(
     kind: str, name: str, tmp_path: Path
@@ -33,6 +34,7 @@ async def test_a_planner_that_names_what_is_missing_ends_the_run_in_three_calls(
         assert len(server.chats) == 3
 
 
+@pytest.mark.slow
 async def test_an_executor_that_looked_ends_the_run_within_six_calls(tmp_path: Path) -> None:
     look = answers({"calls": [{"tool": "read_file", "args": {"path": "sales.csv"}}]})
     works = [look, impossible("file", "sales.csv", "call 1")]
@@ -44,6 +46,7 @@ async def test_an_executor_that_looked_ends_the_run_within_six_calls(tmp_path: P
         assert len(server.chats) <= 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
@@ -66,6 +69,7 @@ async def test_whoever_lies_about_it_is_not_believed(kind: str, name: str, tmp_p
         assert result.directive is MacroState.ACCEPT, result.summary
 
 
+@pytest.mark.slow
 async def test_a_planner_that_overlooks_what_is_missing_is_told_once(tmp_path: Path) -> None:
     planner = [plan("a.txt"), impossible("file", "sales.csv")]
     async with ModelServer(by_prompt(perceiver=NEEDS, planner=planner, graceful=LAST)) as server:
@@ -75,6 +79,7 @@ async def test_a_planner_that_overlooks_what_is_missing_is_told_once(tmp_path: P
         assert "there is no sales.csv" in server.chats[2].prompt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("needs", "drafts"), [(["sales.csv"], 2), (["a.txt", "python3"], 1)])
 async def test_a_planner_may_know_better_than_who_read_the_request(
     needs: list[str], drafts: int, tmp_path: Path

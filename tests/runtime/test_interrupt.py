@@ -94,6 +94,7 @@ def _command(arguments: list[str], home: Path, terminal: int | None = None) -> "
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_the_run_to_be_resumed_and_no_process_of_it(number: signal.Signals, sleeping: Sleeping) -> None:
     sleeping.send(number)
@@ -109,6 +110,7 @@ def test_a_signal_leaves_the_run_to_be_resumed_and_no_process_of_it(number: sign
     assert not sleeping.world.faults()
 
 
+@pytest.mark.slow
 def test_a_persons_ctrl_c_ends_the_run_and_every_process_of_it(tmp_path: Path, nursery: Nursery) -> None:
     keys, terminal = pty.openpty()
     sleeping = Sleeping(tmp_path, nursery, terminal)
@@ -131,6 +133,7 @@ def test_a_persons_ctrl_c_ends_the_run_and_every_process_of_it(tmp_path: Path, n
     assert not sleeping.world.faults()
 
 
+@pytest.mark.slow
 def test_an_impatient_second_signal_leaves_no_process_and_books_that_hold(sleeping: Sleeping) -> None:
     sleeping.send(signal.SIGINT)
     sleeping.send(signal.SIGINT)
@@ -141,6 +144,7 @@ def test_an_impatient_second_signal_leaves_no_process_and_books_that_hold(sleepi
     assert not sleeping.world.faults()
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_no_process_behind(sleeping: Sleeping) -> None:
     sleeping.send(signal.SIGKILL)
     sleeping.ended()

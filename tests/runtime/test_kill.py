@@ -46,6 +46,7 @@ def _bring_to_its_end(world: World, killed: Ending) -> str:
     return run_id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("boundary", [31, 67, 102])
 def test_a_run_killed_at_a_boundary_ends_as_if_nothing_had_happened(
     boundary: int, tmp_path: Path, nursery: Nursery, undisturbed: dict[str, object]

@@ -104,6 +104,7 @@ def _killed_at(boundary: int, folder: Path, nursery: Nursery) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("boundary", [17, 30])
 def test_a_run_killed_between_model_calls_asks_only_for_what_is_missing(
     boundary: int, tmp_path: Path, nursery: Nursery

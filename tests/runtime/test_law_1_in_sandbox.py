@@ -232,6 +232,7 @@ async def test_no_yes_opens_what_is_private(name: str, house: House) -> None:
     assert (record.failure.code, "is private" in record.failure.message) == ("sandbox_refused", True)
 
 
+@pytest.mark.slow
 async def test_a_link_swapped_in_at_the_last_moment_is_not_followed(house: House) -> None:
     """The question resolved the path; the sandbox finds a link there instead."""
     door = house.dear / "deep"

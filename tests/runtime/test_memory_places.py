@@ -98,6 +98,7 @@ async def test_memory_that_another_store_kept_is_caught_up_from_the_facts(tmp_pa
         await memory.close()
 
 
+@pytest.mark.slow
 async def test_writers_on_one_server_share_one_memory(postgresql_address: str, tmp_path: Path) -> None:
     both = [Database.open(ServerBooks(postgresql_address, tmp_path / name), VirtualClock()) for name in "ab"]
     memories = [open_memory(ServerRows(postgresql_address), changes_in(books)) for books in both]

@@ -49,6 +49,7 @@ from .worded import (
 )
 
 
+@pytest.mark.slow
 async def test_a_task_whose_criteria_machines_check_takes_three_passes(tmp_path: Path) -> None:
     async with ModelServer(by_prompt(**MACHINE_CHECKED)) as server:
         worked = await work(tmp_path / "home", server)
@@ -62,6 +63,7 @@ async def test_a_task_whose_criteria_machines_check_takes_three_passes(tmp_path:
         assert usage.cost_micro == sum(PRICE.cost_micro(one.prompt_tokens, one.completion_tokens) for one in told)
 
 
+@pytest.mark.slow
 async def test_a_task_that_models_judge_takes_four_passes(tmp_path: Path) -> None:
     script = {**MACHINE_CHECKED, "planner": plan("a.txt", judged=True), "judge": met_by("c1")}
     async with ModelServer(by_prompt(**script)) as server:
@@ -113,6 +115,7 @@ async def test_a_model_that_calls_tools_leaves_the_same_records_as_one_that_answ
     assert len(kept[0]) == 4
 
 
+@pytest.mark.slow
 async def test_a_persona_is_told_to_those_that_speak_plan_and_work_and_not_to_the_judge(tmp_path: Path) -> None:
     script = {
         **MACHINE_CHECKED,
@@ -207,6 +210,7 @@ async def test_a_spent_budget_ends_the_run_before_the_call_that_would_pass_it(tm
         assert "all 2 model calls" in worked.result.summary
 
 
+@pytest.mark.slow
 async def test_a_slow_model_is_cut_off_by_the_time_budget_and_its_connection_closed(tmp_path: Path) -> None:
     slow = {**MACHINE_CHECKED, "planner": ScriptedReply(fault=WireFault.HANG_AFTER_HEADERS)}
     async with ModelServer(by_prompt(**slow)) as server:

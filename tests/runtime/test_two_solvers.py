@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,6 +86,7 @@ STEPS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(steps=st.lists(st.tuples(st.integers(0, 1), STEPS), min_size=4, max_size=24))
 def test_each_revision_is_right_at_its_place_in_the_log_and_both_memories_end_alike(

@@ -105,6 +105,7 @@ async def until(holds: Callable[[], bool]) -> None:
     assert await asyncio.to_thread(eventually, holds)
 
 
+@pytest.mark.slow
 async def test_two_processes_share_what_waits_and_do_each_piece_once(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,6 +220,7 @@ async def test_who_leaves_ends_what_it_is_at_and_begins_nothing_more(place: Plac
     assert (place.done(), work.begun) == (["a"], ["a"])
 
 
+@pytest.mark.slow
 async def test_who_leaves_while_it_looks_for_more_takes_nothing_that_came_after(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,6 +145,7 @@ def with_web(people: People, resolve: Resolve, dial: Dial) -> None:
     object.__setattr__(people.site.market, "web", web)
 
 
+@pytest.mark.slow
 async def test_evidence_is_not_fetched_from_where_only_we_can_reach(people: People) -> None:
     _, claim_id = await people.claimed()
     with inner_server() as (port, heard):
@@ -266,6 +267,7 @@ async def test_a_digest_that_is_not_that_of_its_content_is_refused(people: Peopl
 # Markup.
 
 
+@pytest.mark.slow
 async def test_markup_of_strangers_is_stored_as_text_and_served_as_data(people: People) -> None:
     """Titles, texts, notes, reasons, reviews and statements: all of it is JSON, which no browser takes for a page."""
     said = {"title": MARKUP[:100], "text": MARKUP, "criteria": [{**job_body()["criteria"][0], "text": MARKUP}]}

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from surfaces.web.conftest import Site
 from surfaces.web.jobs import RIGHT, job_body
 
@@ -20,6 +22,7 @@ async def codes(asked: list[Any]) -> list[str]:
     return sorted(answer.json().get("code", "done") for answer in answers)
 
 
+@pytest.mark.slow
 async def test_a_proposer_who_posts_by_many_keys_at_once_has_one_open_job(site: Site) -> None:
     people = await gathered(site)
     more = await site.ask("POST", "/agents/me/keys", key=people.keys["ann"]["live"], json={"scope": "live"})

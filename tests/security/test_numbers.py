@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from surfaces.web.conftest import Site
 
 from .operations import Operation, numbers, put
@@ -43,6 +45,7 @@ def is_allowed(text: str, schema: Mapping[str, Any]) -> bool:
     return type(value) is int and schema["minimum"] <= value <= schema["maximum"]
 
 
+@pytest.mark.slow
 async def test_every_number_of_every_body_has_its_bounds_and_keeps_them(
     site: Site, operations: dict[str, Operation]
 ) -> None:
@@ -74,6 +77,7 @@ async def test_every_number_of_every_body_has_its_bounds_and_keeps_them(
     assert tried > 200
 
 
+@pytest.mark.slow
 async def test_every_number_of_every_query_has_its_bounds_and_keeps_them(
     site: Site, operations: dict[str, Operation]
 ) -> None:

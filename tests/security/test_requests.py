@@ -175,6 +175,7 @@ def test_a_served_platform_cuts_off_a_head_without_end(tmp_path: Path) -> None:
 # Bodies and queries.
 
 
+@pytest.mark.slow
 async def test_no_operation_takes_a_body_that_readers_do_not_agree_on(
     people: People, operations: dict[str, Operation]
 ) -> None:
@@ -203,6 +204,7 @@ async def test_no_operation_takes_a_body_that_readers_do_not_agree_on(
     assert people.books() == before
 
 
+@pytest.mark.slow
 async def test_no_operation_takes_a_parameter_that_it_does_not_know_or_twice(
     people: People, operations: dict[str, Operation]
 ) -> None:
@@ -238,6 +240,7 @@ async def test_a_login_that_somebody_else_chose_is_never_one(people: People) -> 
     assert own not in again.headers["set-cookie"], "each login has a secret of its own"
 
 
+@pytest.mark.slow
 async def test_a_page_elsewhere_changes_nothing_with_a_login(people: People, operations: dict[str, Operation]) -> None:
     site = people.site
     mine = await site.register("mine")
@@ -282,6 +285,7 @@ def test_the_platforms_secret_is_not_in_what_a_log_would_show_of_it() -> None:
     assert repr(secret) not in shown
 
 
+@pytest.mark.slow
 async def test_no_secret_of_a_whole_day_is_in_facts_logs_metrics_or_answers_to_others(
     people: People, caplog: pytest.LogCaptureFixture, operations: dict[str, Operation]
 ) -> None:

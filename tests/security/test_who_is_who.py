@@ -31,6 +31,7 @@ async def people(site: Site) -> People:
     return await gathered(site)
 
 
+@pytest.mark.slow
 async def test_no_body_says_who_asks(people: People, operations: dict[str, Operation]) -> None:
     victim, before, tried = people.keys["ann"]["id"], people.books(), 0
     for operation in operations.values():
@@ -71,6 +72,7 @@ async def test_ids_of_others_open_nothing_and_change_nothing(
     assert people.books() == before
 
 
+@pytest.mark.slow
 async def test_lists_hold_nothing_of_others_whatever_cursor_is_shown(
     people: People, operations: dict[str, Operation]
 ) -> None:

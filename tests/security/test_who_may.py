@@ -254,6 +254,7 @@ def code_of(answer: httpx2.Response) -> str:
     return str(answer.json()["code"]) if is_problem else ""
 
 
+@pytest.mark.slow
 def test_every_operation_has_a_row_and_every_row_an_operation(operations: dict[str, Operation]) -> None:
     assert set(operations) == set(WHO)
 

@@ -73,6 +73,7 @@ def test_an_empty_host_is_not_the_whole_world(earnest: Earnest, home: Path) -> N
     assert not home.exists()
 
 
+@pytest.mark.slow
 def test_ten_thousand_subtasks_are_too_many(earnest: Earnest, playbook: Path) -> None:
     playbook.write_text(f"{PLAYBOOK.partition('subtasks:')[0]}subtasks:\n{MANY}\n", encoding="utf-8")
     _refused(earnest("run", playbook), "must have 1 to 200 items, has 10000")
@@ -168,12 +169,14 @@ def test_a_home_that_is_a_file_is_named(arguments: tuple[object, ...], earnest: 
     assert home.read_text(encoding="utf-8") == "mine"
 
 
+@pytest.mark.slow
 def test_a_home_that_cannot_be_made_is_named(earnest: Earnest, playbook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EARNEST_HOME", "/proc/earnest")
     _refused(earnest("run", playbook), "/proc/earnest")
     assert earnest("doctor").code == 1
 
 
+@pytest.mark.slow
 def test_a_run_that_is_not_there_is_refused(earnest: Earnest, worked: Path) -> None:
     _refused(earnest("run", "--resume", "run_1"), "there is no run run_1")
     _refused(earnest("show", "zzz"), "there is no run zzz")
@@ -183,6 +186,7 @@ def test_a_run_that_has_ended_is_not_resumed(earnest: Earnest, worked: Path) -> 
     _refused(earnest("run", "--resume", earnest("show", "--json").json["run"]), "has ended")
 
 
+@pytest.mark.slow
 def test_a_run_is_worked_beside_a_writer(earnest: Earnest, worked: Path, playbook: Path) -> None:
     from earnest.effects.ground.clock import SystemClock
     from earnest.effects.ground.storage.database import Database
@@ -195,6 +199,7 @@ def test_a_run_is_worked_beside_a_writer(earnest: Earnest, worked: Path, playboo
         writer.close()
 
 
+@pytest.mark.slow
 def test_beside_who_has_the_home_alone_a_writer_is_told_who_that_is_and_readers_are_let_in(
     earnest: Earnest, worked: Path, playbook: Path
 ) -> None:
@@ -233,6 +238,7 @@ def _books(home: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"this is no database" * 500, b""])
 def test_a_damaged_database_is_named_and_left_as_it_is(content: bytes, earnest: Earnest, worked: Path) -> None:
     path = _books(worked)

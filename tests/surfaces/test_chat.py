@@ -172,6 +172,7 @@ async def test_ctrl_c_while_everything_is_still_loaded_gives_the_line_up(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 async def test_ctrl_c_while_a_run_is_still_got_ready_gives_it_up(
     conversation: Conversation, playbook: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -197,6 +198,7 @@ def test_ctrl_c_while_a_run_is_still_got_ready_does_as_usual(monkeypatch: pytest
         asyncio.run(_stoppable(platform, "run", work()))  # type: ignore[arg-type]  # of which only this is used
 
 
+@pytest.mark.slow
 async def test_a_playbook_is_worked_remembered_and_audited(
     conversation: Conversation, playbook: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

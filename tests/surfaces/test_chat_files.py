@@ -76,6 +76,7 @@ async def test_a_change_is_told_shown_applied_and_taken_back_within_the_conversa
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 async def test_what_changed_meanwhile_is_named_and_kept(
     conversation: Conversation, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -134,6 +134,7 @@ def test_json_is_one_object_and_nothing_else(arguments: tuple[str, ...], earnest
     assert ended.out.isascii()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tested_home")
 def test_a_playbook_is_worked_without_what_asks_models_or_draws_on_terminals(playbook: Path) -> None:
     arguments = ["earnest", "run", str(playbook), "--json"]
@@ -252,6 +253,7 @@ def _environment(home: Path, **more: str) -> dict[str, str]:
     return {**os.environ, "EARNEST_HOME": str(home), **more}
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_no_escape_codes_and_no_status_line(tested_home: Path) -> None:
     command: list[str | Path] = [PROGRAM, "run", EXAMPLES / "02-access-log" / "playbook.yaml"]
     done = subprocess.run(
@@ -262,6 +264,7 @@ def test_a_pipe_gets_no_escape_codes_and_no_status_line(tested_home: Path) -> No
     assert done.stderr == b""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -282,6 +285,7 @@ def test_a_reader_that_goes_away_is_no_failure_to_talk_about(arguments: tuple[st
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_whatever_is_closed_a_command_works(closed: str, tested_home: Path, playbook: Path, earnest: Earnest) -> None:
     command: list[str | Path] = ["sh", "-c", f'"$0" "$@" {closed}', PROGRAM, "run", "--quiet", playbook]
@@ -290,6 +294,7 @@ def test_whatever_is_closed_a_command_works(closed: str, tested_home: Path, play
     assert earnest("journal", "verify", "--json").json["intact"]
 
 
+@pytest.mark.slow
 def test_a_run_is_finished_though_nobody_listens(tested_home: Path, playbook: Path, earnest: Earnest) -> None:
     read, write = os.pipe()
     os.close(read)
@@ -301,6 +306,7 @@ def test_a_run_is_finished_though_nobody_listens(tested_home: Path, playbook: Pa
     assert earnest("show", "--json").json["status"] == "accept"
 
 
+@pytest.mark.slow
 def test_a_terminal_without_unicode_gets_escapes(worked: Path) -> None:
     environment = _environment(worked, PYTHONIOENCODING="ascii")
     done = subprocess.run([PROGRAM, "show"], env=environment, capture_output=True, check=True)

@@ -46,6 +46,7 @@ def playbook(tmp_path: Path, extra: str = "") -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_an_accepted_change_is_kept_shown_applied_and_taken_back(
     earnest: Earnest, project: Path, tmp_path: Path
@@ -69,6 +70,7 @@ def test_an_accepted_change_is_kept_shown_applied_and_taken_back(
     assert "a - b" in (project / "calc.py").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home", "project")
 def test_of_a_great_change_the_first_files_are_named_and_the_others_counted(earnest: Earnest, tmp_path: Path) -> None:
     path = playbook(tmp_path, "&& touch $(seq 150)")
@@ -90,6 +92,7 @@ def test_a_conflict_names_the_file_and_ends_with_2(earnest: Earnest, project: Pa
     assert (project / "calc.py").read_text() == "mine\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_what_touches_more_than_it_may_is_not_applied(earnest: Earnest, project: Path, tmp_path: Path) -> None:
     ran = earnest("run", playbook(tmp_path, "&& echo x > more.txt"), "--quiet")
@@ -133,6 +136,7 @@ def test_a_run_without_edits_has_no_change(earnest: Earnest, tmp_path: Path) -> 
     assert "--edit" in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_a_change_is_kept_until_it_is_applied_and_after_a_sweep_it_is_told_no_more(
     earnest: Earnest, project: Path, tmp_path: Path

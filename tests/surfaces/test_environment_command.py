@@ -62,6 +62,7 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "spec.yaml"
 
 
+@pytest.mark.slow
 def test_packages_are_fetched_by_one_command_and_found_by_all_others(earnest: Earnest, spec: Path) -> None:
     work, playbook = spec.with_name("work"), spec.with_name("playbook.yaml")
     for command in (("verify", spec, work), ("lint", spec), ("lint", playbook), ("run", playbook)):
@@ -88,6 +89,7 @@ def test_packages_are_fetched_by_one_command_and_found_by_all_others(earnest: Ea
     assert (gone.code, "build it again" in gone.err) == (3, True)
 
 
+@pytest.mark.slow
 def test_the_settings_environment_is_that_of_all_that_asks_for_none(earnest: Earnest, spec: Path, home: Path) -> None:
     home.mkdir()
     (home / "settings.toml").write_text(f'[environment]\nrequirements = "{spec.parent}/requirements.txt"\n')

@@ -36,6 +36,7 @@ def _half(files: Path) -> bool:
     return (files / "composite.txt").read_text(encoding="utf-8").split() == ["83", "97"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "directives", "as_wanted"),
     [
@@ -60,6 +61,7 @@ def test_an_example_ends_as_it_promises(
     assert as_wanted(Path(ended.json["workspace"]))
 
 
+@pytest.mark.slow
 def test_what_cannot_be_done_is_abandoned_honestly(earnest: Earnest) -> None:
     result = earnest("run", EXAMPLES / "05-impossible" / "playbook.yaml", "--json").json
     assert (result["directive"], result["cause"]) == ("abandon", "exhausted")
@@ -68,6 +70,7 @@ def test_what_cannot_be_done_is_abandoned_honestly(earnest: Earnest) -> None:
     assert result["next_moves"]
 
 
+@pytest.mark.slow
 def test_a_second_run_begins_with_what_worked_and_says_so(earnest: Earnest) -> None:
     playbook = EXAMPLES / "02-access-log" / "playbook.yaml"
     assert "by fields_from_the_right" in earnest("run", playbook).out

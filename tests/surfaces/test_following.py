@@ -49,6 +49,7 @@ def logged(home: Path) -> list[dict[str, Any]]:
     return [line for line in lines if line["sender"] != "auditor"]
 
 
+@pytest.mark.slow
 def test_an_auditor_elsewhere_logs_what_the_one_here_does(
     earnest: Earnest, home: Path, server: NatsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

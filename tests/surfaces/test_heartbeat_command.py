@@ -166,6 +166,7 @@ def test_what_the_file_says_cannot_steer_a_terminal(earnest: Earnest, file: Path
         assert "\x1b" not in ended.out + ended.err
 
 
+@pytest.mark.slow
 def test_boxes_ticked_at_once_are_all_ticked(earnest: Earnest, file: Path) -> None:
     names = [f"task_{at}" for at in range(6)]
     file.write_text("## Tasks\n" + "".join(f"- [ ] {name} | Do\n" for name in names), encoding="utf-8")

@@ -73,6 +73,7 @@ def test_a_contract_is_read_from_its_file_as_it_was_written(tmp_path: Path) -> N
         earnest.Contract.read("spec.yaml")
 
 
+@pytest.mark.slow
 def test_a_run_that_does_not_do_it_is_told_with_its_reasons_and_applies_nothing(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     contract = earnest.Contract.of("A sum", CONTRACT)

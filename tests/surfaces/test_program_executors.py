@@ -60,6 +60,7 @@ def worked(earnest: Earnest, script: str, *options: str, seconds: int = 60) -> E
     return earnest("run", *told, "--max-time", str(seconds), *options, "Mend add")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize(
     ("script", "advice"),
@@ -80,6 +81,7 @@ def test_a_name_beside_which_nothing_can_be_judged_is_named_with_what_to_do(
     assert "a - b" in (project / "calc.py").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_a_name_that_is_mended_when_it_is_sent_back_is_accepted(earnest: Earnest, project: Path) -> None:
     told = 'feedback="$EARNEST_TASK_DIR/feedback.md"; if [ -s "$feedback" ]; then rm calc/CALC.py; fi'
@@ -89,12 +91,14 @@ def test_a_name_that_is_mended_when_it_is_sent_back_is_accepted(earnest: Earnest
     assert "a + b" in (project / "calc.py").read_text()
 
 
+@pytest.mark.slow
 def test_a_program_that_mends_it_is_accepted_and_applied_on_request(earnest: Earnest, project: Path) -> None:
     ended = worked(earnest, f"git -C calc log --oneline; {MEND}; echo mended", "--apply")
     assert ended.code == 0, ended.out + ended.err
     assert "a + b" in (project / "calc.py").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home", "project")
 def test_what_it_says_is_shown_while_it_works_if_that_is_wanted(earnest: Earnest) -> None:
     Path("agent.sh").write_text(f"#!/bin/sh\necho thinking\n{MEND}\n")
@@ -103,6 +107,7 @@ def test_what_it_says_is_shown_while_it_works_if_that_is_wanted(earnest: Earnest
     assert "│ thinking" in earnest("run", "-v", *told, "Mend add").out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home", "project")
 def test_it_is_told_the_task_the_criteria_and_what_is_unmet(earnest: Earnest, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
@@ -118,6 +123,7 @@ def test_it_is_told_the_task_the_criteria_and_what_is_unmet(earnest: Earnest, tm
     assert "1 of 1 tests failed" in (tmp_path / "seen-stdin").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize(
     ("script", "why"),
@@ -140,6 +146,7 @@ def test_one_that_lies_or_does_more_than_it_may_is_named_and_nothing_is_applied(
     assert (project / "calc.py").read_text() == BROKEN
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize(("place", "code"), [("calc.py", 1), ("calc/*.py", 1), ("**/*.md", 1), ("tests", 0)])
 def test_what_must_never_be_touched_is_measured(earnest: Earnest, project: Path, place: str, code: int) -> None:
@@ -149,6 +156,7 @@ def test_what_must_never_be_touched_is_measured(earnest: Earnest, project: Path,
     assert ((project / "calc.py").read_text() == BROKEN) is bool(code)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_one_that_hangs_is_ended_in_time(earnest: Earnest, project: Path) -> None:
     began = time.monotonic()
@@ -158,6 +166,7 @@ def test_one_that_hangs_is_ended_in_time(earnest: Earnest, project: Path) -> Non
     assert (project / "calc.py").read_text() == BROKEN
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_whom_it_leaves_behind_is_ended_and_it_has_failed(earnest: Earnest, project: Path, tmp_path: Path) -> None:
     fork = "import subprocess; print(subprocess.Popen(['sleep', '600'], start_new_session=True).pid)"
@@ -169,6 +178,7 @@ def test_whom_it_leaves_behind_is_ended_and_it_has_failed(earnest: Earnest, proj
         assert not is_running(pid)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_one_that_deletes_the_history_harms_only_its_copy(earnest: Earnest, project: Path) -> None:
     assert worked(earnest, f"rm -rf calc/.git; {MEND}", "--apply").code == 0
@@ -177,6 +187,7 @@ def test_one_that_deletes_the_history_harms_only_its_copy(earnest: Earnest, proj
     assert "a + b" in (project / "calc.py").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_what_it_edits_outside_its_copy_is_a_conflict_and_stays(earnest: Earnest, project: Path) -> None:
     ended = worked(earnest, f"{MEND}; echo '# mine' >> {project}/calc.py", "--apply")
@@ -185,6 +196,7 @@ def test_what_it_edits_outside_its_copy_is_a_conflict_and_stays(earnest: Earnest
     assert (project / "calc.py").read_text() == BROKEN + "# mine\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home", "project")
 def test_in_the_sandbox_it_reaches_nothing_but_its_copy(earnest: Earnest, tmp_path: Path) -> None:
     (tmp_path / "agent.sh").write_text("")

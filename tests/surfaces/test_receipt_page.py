@@ -64,6 +64,7 @@ def test_the_page_is_short_and_asks_nobody() -> None:
     )
 
 
+@pytest.mark.slow
 async def test_node_finds_a_flaw_in_every_byte_and_none_in_the_whole(tmp_path: Path) -> None:
     database = await cosigned(tmp_path)
     data = database.read_sync(lambda reader: NOTARY.receipt(reader, DRAFT))
@@ -74,6 +75,7 @@ async def test_node_finds_a_flaw_in_every_byte_and_none_in_the_whole(tmp_path: P
     assert [at for at, flaws in enumerate(flawed) if not flaws] == []
 
 
+@pytest.mark.slow
 async def test_node_and_python_place_the_same_flaws(tmp_path: Path) -> None:
     """What the log itself signed, and is false: signed anew, so that the envelope's signature does not tell."""
     database = await cosigned(tmp_path)

@@ -45,6 +45,7 @@ def verified(work: Path, code: int) -> list[dict[str, str]]:
     return criteria
 
 
+@pytest.mark.slow
 def test_a_decision_given_by_hand_decides_the_same_work_and_no_other(work: Path) -> None:
     assert earnest("review", "list") == "nothing waits for a decision\n"
     waiting = verified(work, 2)

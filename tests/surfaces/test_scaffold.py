@@ -23,6 +23,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(NEXT))
 def test_what_is_begun_works_as_it_stands(kind: str) -> None:
     code, told = earnest(f"earnest init {kind} new")

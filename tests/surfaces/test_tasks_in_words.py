@@ -19,6 +19,7 @@ def _nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     no_model(monkeypatch)
 
 
+@pytest.mark.slow
 def test_a_plan_alone_is_made_and_nothing_of_it_is_done(
     earnest: Earnest, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -38,6 +39,7 @@ def test_a_plan_alone_is_made_and_nothing_of_it_is_done(
     assert not list(home.glob("runs/*/workspace/*"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_what_must_never_be_done_stands_in_every_plan(earnest: Earnest, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(GREETS) as server:
@@ -54,6 +56,7 @@ def test_what_must_never_be_done_stands_in_every_plan(earnest: Earnest, monkeypa
     assert earnest("run", WORDS, "--never", "/etc").code == 3
 
 
+@pytest.mark.slow
 def test_a_saved_run_repeats_with_no_model_at_all(
     earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,6 +80,7 @@ def test_a_saved_run_repeats_with_no_model_at_all(
     assert (Path(again.json["workspace"]) / "a.txt").read_text() == GREETED
 
 
+@pytest.mark.slow
 def test_a_run_is_not_saved_whose_criteria_are_met_by_doing_nothing(
     earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +97,7 @@ def test_a_run_is_not_saved_whose_criteria_are_met_by_doing_nothing(
     assert not saved.exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_edits_is_saved_with_what_it_edits_and_its_criteria_were_tried_on_that(
     earnest: Earnest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +228,7 @@ def test_a_saved_playbook_never_replaces_a_file(earnest: Earnest, playbook: Path
     assert not home.exists()
 
 
+@pytest.mark.slow
 def test_the_doctor_names_models_and_asks_them_only_online(earnest: Earnest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EARNEST_BASE_URL", "http://127.0.0.1:1/v1")
     monkeypatch.setenv("EARNEST_MODEL", "small")
@@ -251,6 +257,7 @@ subtasks:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_a_playbook_is_given_another_input_of_the_same_name(earnest: Earnest, tmp_path: Path) -> None:
     (tmp_path / "log").write_text("one\n")

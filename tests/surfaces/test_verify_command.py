@@ -74,6 +74,7 @@ def test_a_verdict_that_cannot_be_kept_stands_all_the_same(earnest: Earnest, hom
     assert (ended.code, "the verdict is not kept" in ended.err) == (0, True)
 
 
+@pytest.mark.slow
 def test_lint_names_what_lets_worthless_work_pass(earnest: Earnest, tmp_path: Path, home: Path) -> None:
     assert earnest("verify", "--lint", SPEC).out == "every check that can be tried refuses worthless work\n"
     spec = tmp_path / "spec.yaml"
@@ -116,6 +117,7 @@ def test_many_submissions_are_judged_in_one_call_and_end_as_the_worst_of_them(ea
     assert (missing.code, missing.out) == (3, "")
 
 
+@pytest.mark.slow
 def test_the_plain_forms_come_to_the_same_as_those_that_are_parsed(earnest: Earnest, home: Path) -> None:
     for words in [("--json",), ("--json", "--no-keep"), ("--no-keep",)]:
         assert earnest("verify", *words, SPEC, BAD) == earnest("verify", *words, "--", SPEC, BAD)

@@ -36,6 +36,7 @@ def test_a_result_that_a_full_disk_swallowed_is_told_once(earnest: Earnest, home
     assert starts(earnest) == 2, "and then the same command means a new run"
 
 
+@pytest.mark.slow
 def test_whoever_wants_it_anew_is_not_told_of_the_old_one(earnest: Earnest, home: Path, playbook: Path) -> None:
     words = [sys.executable, "-c", CLI, "run", str(playbook), "--json"]
     with Path("/dev/full").open("wb") as full:
@@ -43,6 +44,7 @@ def test_whoever_wants_it_anew_is_not_told_of_the_old_one(earnest: Earnest, home
     assert (earnest("run", playbook, "--new", "--json").code, starts(earnest)) == (0, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_the_change_of_a_run_that_waits_is_not_applied_and_that_of_its_end_is(
     earnest: Earnest, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

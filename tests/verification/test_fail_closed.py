@@ -208,6 +208,7 @@ ANSWERS = {
 """Where "verified" may come from, once each."""
 
 
+@pytest.mark.slow
 def test_only_the_core_can_answer_verified() -> None:
     source = Path(earnest.__file__).parent
     places = [path.relative_to(source).as_posix() for path in source.rglob("*.py") for _ in _answers_verified(path)]

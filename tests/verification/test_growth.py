@@ -91,6 +91,7 @@ def test_four_times_the_text_takes_no_more_than_a_few_times_as_long(name: str) -
     assert not grows(PATTERNS[name], scans=name in SCANNED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pattern", "why"),
     [

@@ -283,6 +283,7 @@ def test_the_oldest_content_goes_when_there_is_too_much(tmp_path: Path) -> None:
         store.restore(snapshots[2].entries, tmp_path / "broken")
 
 
+@pytest.mark.slow
 def test_the_commands_end_as_their_page_says(tmp_path: Path) -> None:
     """One thread through all of it: judge, keep, judge again, lint."""
     write(tmp_path / "given", {"s.json": b"[1]"})

@@ -177,6 +177,7 @@ def test_code_in_an_item_of_a_list_ends_with_it(before: str) -> None:
     assert [table.header.line for table in tables(f"{before}\n{ROWS}")] == [before.count("\n") + 2]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(30)
 def test_many_headings_and_tables_are_read_in_linear_time() -> None:
     assert len(tables("# a\n|a|\n|-|\n\n" * 60_000)) == 60_000

@@ -151,6 +151,7 @@ async def test_a_loop_that_uses_up_its_time_on_a_processor_has_failed(sandbox: S
     assert verdict.answer is Answer.NOT_VERIFIED, verdict.criteria[0].reason
 
 
+@pytest.mark.slow
 async def test_a_command_of_ones_own_that_takes_too_long_cannot_run(sandbox: Sandbox, tmp_path: Path) -> None:
     config: JsonObject = {"command": "while true; do :; done"}
     verdict = await judged(sandbox, tmp_path, config, {}, kind="command", trusted=True, limits={"wall_s": 1})

@@ -33,12 +33,14 @@ LINES = st.builds(lambda box, fields: box + "|".join(fields), BOXES, st.lists(FI
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]) | st.sampled_from("|\\`"), max_size=30)
 
 
+@pytest.mark.slow
 @given(TEXTS)
 @settings(max_examples=200)
 def test_any_text_keeps_the_promises(text: str) -> None:
     hold(text.encode())
 
 
+@pytest.mark.slow
 @given(st.lists(LINES | TEXTS.map(lambda text: text[:20]), max_size=10).map("\n".join))
 @settings(max_examples=200)
 def test_any_lines_keep_the_promises(text: str) -> None:

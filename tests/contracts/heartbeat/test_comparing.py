@@ -35,6 +35,7 @@ WEAKER: dict[str, Callable[[HeartbeatTask], HeartbeatTask]] = {
 }
 
 
+@pytest.mark.slow
 @given(TASKS, TASKS)
 def test_each_task_that_is_not_as_it_was_is_in_one_difference(
     pinned: list[HeartbeatTask], now: list[HeartbeatTask]
@@ -55,6 +56,7 @@ def test_each_task_that_is_not_as_it_was_is_in_one_difference(
         assert one.is_weakening or one.change is not TaskChange.WEAKENED
 
 
+@pytest.mark.slow
 @given(TASKS, TASKS)
 def test_order_and_ticks_are_no_difference(pinned: list[HeartbeatTask], now: list[HeartbeatTask]) -> None:
     turned = [replace(task, is_ticked=not task.is_ticked) for task in now]
@@ -63,6 +65,7 @@ def test_order_and_ticks_are_no_difference(pinned: list[HeartbeatTask], now: lis
     assert {one.id for one in compare(pinned, turned[::-1]) if one.is_weakening} == weakened
 
 
+@pytest.mark.slow
 @given(TASKS, TASKS, st.data())
 def test_what_is_weaker_stays_so_whatever_else_is_made_less(
     pinned: list[HeartbeatTask], now: list[HeartbeatTask], data: st.DataObject
@@ -73,6 +76,7 @@ def test_what_is_weaker_stays_so_whatever_else_is_made_less(
     assert weakened <= {one.id for one in compare(pinned, rest) if one.is_weakening}
 
 
+@pytest.mark.slow
 @given(TASKS, st.sampled_from(sorted(WEAKER)))
 def test_a_promise_made_less_is_weakening_if_it_was_required(tasks: list[HeartbeatTask], how: str) -> None:
     for task in tasks:

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -34,6 +35,7 @@ def of_library(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int, s
     return items, titles, hidden
 
 
+@pytest.mark.slow
 @given(TEXTS)
 @settings(max_examples=500)
 def test_items_titles_and_what_hides_are_those_of_the_library(text: str) -> None:
@@ -44,6 +46,7 @@ def test_items_titles_and_what_hides_are_those_of_the_library(text: str) -> None
     assert set(outline.hidden) == {line for first, end, _ in hidden for line in range(first, end)}
 
 
+@pytest.mark.slow
 @given(WITH_QUOTES)
 @settings(max_examples=500)
 def test_no_item_is_in_a_line_that_begins_as_a_quote(text: str) -> None:

@@ -56,6 +56,7 @@ def test_plain_prose_is_kept_for_the_agent_to_read() -> None:
         assert parse_heartbeat(text).context == text.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the files of others are not beside the repository")
 def test_files_from_the_wild_are_read_whole() -> None:
     files = sorted(CORPUS.glob("*.md"))

@@ -60,6 +60,7 @@ def within(seconds: float, holds: Callable[[], bool]) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["owner", "leash"])
 def test_nothing_outlives_whoever_is_killed(first: str) -> None:
     mark = f"86400.{time.time_ns()}"
@@ -117,6 +118,7 @@ def marked(mark: str) -> Iterator[tuple[int, str]]:
             continue
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["owner", "leash", "worker"])
 @pytest.mark.parametrize(("asks", "last"), [(PROBE, "sleep 600"), (PAGE, "earnest.effects.outside.web.worker")])
 def test_no_probe_and_no_reader_of_pages_outlives_whoever_is_killed(asks: str, last: str, first: str) -> None:

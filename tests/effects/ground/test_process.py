@@ -78,6 +78,7 @@ async def test_as_much_as_it_may_say_is_heard(stdin: Path) -> None:
     assert len((await run(stdin, f"print('x' * {OUTPUT_BYTES_MAX - 1})")).output) == OUTPUT_BYTES_MAX
 
 
+@pytest.mark.slow
 async def test_a_program_that_hangs_is_ended_with_its_children(stdin: Path, tmp_path: Path) -> None:
     path = tmp_path / "pid"
     with pytest.raises(ProgramFailed, match="not done within 2 s"):
@@ -94,6 +95,7 @@ async def test_children_that_a_program_leaves_behind_are_ended_and_do_not_hold_i
     assert await until(lambda: has_ended(int(ended.output)))
 
 
+@pytest.mark.slow
 async def test_a_program_that_does_not_listen_to_sigterm_is_killed(
     stdin: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

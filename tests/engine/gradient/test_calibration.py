@@ -81,6 +81,7 @@ def recorded(
     return run, trajectory
 
 
+@pytest.mark.slow
 @given(rounds, st.sampled_from(list(SolverSignal)), st.integers(1, 6))
 def test_under_its_own_constants_a_run_is_decided_as_it_was(
     observed: list[tuple[list[FailureClass], bool, int]], signal: SolverSignal, max_replans: int

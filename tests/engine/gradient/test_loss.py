@@ -187,6 +187,7 @@ def sound_constants(draw: st.DrawFn) -> Constants:
     return constants
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(criteria(), max_size=12), sound_constants(), st.integers(0, 200), st.integers(-1_000, 10**12))
 def test_every_number_of_a_round_lies_in_the_unit_interval(
@@ -218,6 +219,7 @@ def naive_distance_and_implausibility(judged: list[JudgedCriterion]) -> tuple[Fr
     return d, Fraction(1, 2) if failures else Fraction(0)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(criteria(), max_size=30))
 def test_distance_and_implausibility_agree_with_a_naive_count(judged: list[JudgedCriterion]) -> None:

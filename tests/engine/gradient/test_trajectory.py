@@ -225,6 +225,7 @@ observations = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.data(), st.integers(0, 10), st.sampled_from(SolverSignal))
 def test_every_run_ends_after_its_replans_and_what_is_blocked_only_grows(

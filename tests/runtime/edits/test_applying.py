@@ -317,6 +317,7 @@ def test_killed_at_any_step_all_of_it_or_nothing_is_there_after_the_next_start(
     assert at_start in ends.values()
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_left_is_taken_back_where_somebody_else_went_on(scene: Scene, tmp_path: Path) -> None:
     scene.work(mended)
     before = content(scene.original)

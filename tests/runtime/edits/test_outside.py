@@ -72,6 +72,7 @@ async def undo(dear: Path, run_id: str) -> list[tuple[str, Path]]:
         return list(told_outside(await platform.edits.undo(run_id)))
 
 
+@pytest.mark.slow
 async def test_what_several_calls_changed_and_deleted_is_put_back_as_it_was_before_the_first(dear: Path) -> None:
     before = content(dear)
     run_id = await worked(
@@ -90,6 +91,7 @@ async def test_what_several_calls_changed_and_deleted_is_put_back_as_it_was_befo
         await undo(dear, run_id)
 
 
+@pytest.mark.slow
 async def test_what_somebody_changed_since_is_named_and_nothing_is_put_back(dear: Path) -> None:
     run_id = await worked(dear, f"cd {dear} && echo worse > a.txt && rm d.bin")
     (dear / "a.txt").write_text("mine\n")
@@ -106,6 +108,7 @@ async def test_a_run_that_changed_nothing_outside_has_nothing_to_take_back(dear:
         await undo(dear, run_id)
 
 
+@pytest.mark.slow
 async def test_a_disk_that_fails_halfway_leaves_all_as_the_run_left_it(
     dear: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +130,7 @@ async def test_a_disk_that_fails_halfway_leaves_all_as_the_run_left_it(
     assert (dear / "deep/er/c.txt").read_text() == "gamma\n"
 
 
+@pytest.mark.slow
 async def test_a_killed_process_leaves_an_undo_that_the_next_one_completes(
     dear: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

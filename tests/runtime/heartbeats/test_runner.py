@@ -187,6 +187,7 @@ async def test_a_turn_of_last_week_that_was_taken_gets_its_verdict(stage: Stage)
     assert (stage.told(), report.outcome, stage.platform.calls.count("check_in")) == (["unjudged"], "judged", 1)
 
 
+@pytest.mark.slow
 async def test_a_program_that_fails_is_tried_less_and_less_and_a_success_ends_that(stage: Stage) -> None:
     stage.program.does = fails
     async with stage.running():
@@ -248,6 +249,7 @@ async def test_several_wakes_while_a_cycle_runs_are_one_more(stage: Stage) -> No
     assert stage.reports[1].at_ms - stage.reports[0].at_ms == 1_000
 
 
+@pytest.mark.slow
 async def test_where_nothing_is_due_for_long_looks_get_rarer_until_something_is(stage: Stage) -> None:
     stage.platform.due_skip = "nothing_to_do"
     stage.platform.next_wake_ms = START_MS - 1_000
@@ -263,6 +265,7 @@ async def test_where_nothing_is_due_for_long_looks_get_rarer_until_something_is(
     assert stage.reports[-1].next_ms - stage.reports[-1].at_ms == 15 * MINUTE_MS
 
 
+@pytest.mark.slow
 async def test_under_a_penalty_nobody_is_idle(stage: Stage) -> None:
     stage.platform.due_skip, stage.platform.penalty, stage.platform.interval_s = "nothing_to_do", "lockdown", 480
     stage.platform.next_wake_ms = START_MS - 1_000
@@ -278,6 +281,7 @@ async def test_a_task_with_a_shorter_pace_is_looked_for_in_time(stage: Stage) ->
     assert stage.reports[0].next_ms - stage.reports[0].at_ms == 5 * MINUTE_MS
 
 
+@pytest.mark.slow
 async def test_outside_the_runners_hours_nobody_is_asked(stage: Stage) -> None:
     stage.active = ActiveHours(hours=hours_of("22:00", "06:00"), zone="Europe/Berlin")  # 22:26 there, at first
     async with stage.running():

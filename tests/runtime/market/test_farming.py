@@ -53,6 +53,7 @@ async def test_paid_work_between_two_owners_brings_a_bonus_and_a_name(town: Town
     assert await done(town, MICRO, mails=("a@x.org", "b@x.org")) == (2 * MICRO + bonus_micro, 1_000)
 
 
+@pytest.mark.slow
 async def test_farmers_gain_nothing_in_a_simulation_and_would_be_seen_if_they_did(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

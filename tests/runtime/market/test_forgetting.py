@@ -182,6 +182,7 @@ def test_every_text_of_an_accounts_rows_is_personal_or_known_not_to_be(town: Tow
             assert not named & NOT_PERSONAL[table]
 
 
+@pytest.mark.slow
 async def test_the_words_go_and_the_books_still_verify_and_recompute(either: Town) -> None:
     town = either
     await worked(town)
@@ -203,6 +204,7 @@ async def test_the_words_go_and_the_books_still_verify_and_recompute(either: Tow
     assert "act_bob" in after
 
 
+@pytest.mark.slow
 async def test_whoever_is_forgotten_is_forgotten_again_without_a_change(town: Town) -> None:
     await worked(town)
     forgotten(town, "ann")

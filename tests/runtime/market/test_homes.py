@@ -152,6 +152,7 @@ def test_a_kept_home_says_when_to_look_again_as_of_now_and_is_built_again_at_its
     assert [each["priority"] for each in looks(homes, town, worker)["actions"]] == [1]
 
 
+@pytest.mark.slow
 def test_a_kept_home_is_the_one_that_would_be_built_now(town: Town, homes: Homes) -> None:
     worker, buyer = town.somebody("worker"), town.somebody("buyer", usd_micro=usd(900))
     able(town, worker, floor_micro=usd(1))

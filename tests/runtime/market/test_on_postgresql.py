@@ -69,6 +69,7 @@ def trips_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
 STEPS = "post", "claim", "hand in", "lease and verdict"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("is_alone", "most"), [(False, (3, 5, 4, 4 + 3)), (True, (2, 3, 1, 3 + 2))], ids=["among others", "alone"]
 )
@@ -99,6 +100,7 @@ async def test_each_step_of_a_job_takes_few_trips_to_the_server(
     assert {name: len(taken[name]) for name in STEPS} == dict(zip(STEPS, most, strict=True)), taken
 
 
+@pytest.mark.slow
 async def test_who_judges_what_it_takes_in_makes_no_trip_for_the_lease(
     postgresql_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ async def test_a_short_simulation_has_every_sort_of_trouble_and_nothing_wrong() 
     assert [word for word in troubles if not found.happened[word]] == []
 
 
+@pytest.mark.slow
 async def test_the_same_seed_is_the_same_simulation() -> None:
     first, second = [await simulated(SimulationPlan(days=3, agents=12, jobs=12, seed=5)) for _ in range(2)]
     assert (first.happened, first.facts) == (second.happened, second.facts)

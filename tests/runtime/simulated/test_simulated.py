@@ -39,6 +39,7 @@ def wrongs(stage: Stage, seeds: range) -> list[str]:
     return [f"cd tests && python -m runtime.simulated --seed {one.seed}: {one.wrongs}" for one in stories if one.wrongs]
 
 
+@pytest.mark.slow
 def test_whatever_goes_wrong_between_any_two_steps_nothing_is_lost_doubled_or_left(stage: Stage) -> None:
     assert wrongs(stage, range(QUICK)) == []
 
@@ -51,6 +52,7 @@ def test_nothing_is_lost_doubled_or_left_in_any_of_many_stories(stage: Stage, pa
     assert wrongs(stage, range(part * each, (part + 1) * each)) == []
 
 
+@pytest.mark.slow
 def test_a_seed_is_the_same_story_each_time(stage: Stage) -> None:
     first, again = stage.play(7), stage.play(7)
     assert first.steps > 300
@@ -156,12 +158,14 @@ def is_found(stage: Stage) -> bool:
     return any(stage.play(seed).wrongs for seed in range(FOUND_WITHIN))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_program_that_is_wrong_is_found(stage: Stage, name: str) -> None:
     with mutated(MUTATIONS[name]):
         assert is_found(stage)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONSTANTS)
 def test_a_rule_that_is_wrong_is_found(stage: Stage, name: str) -> None:
     with ExitStack() as stack:

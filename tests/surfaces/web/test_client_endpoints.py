@@ -4,6 +4,8 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
+
 from earnest.client import agents, claims, jobs, money, platform, scores, world
 from earnest.client.ask import API, Ask
 from earnest.client.client import AsyncClient, Client
@@ -57,6 +59,7 @@ def plain(path: str) -> str:
     return "/".join("{}" if part.startswith("{") else part for part in path.removeprefix(API).split("/"))
 
 
+@pytest.mark.slow
 async def test_every_documented_request_has_a_method_and_no_method_asks_for_another(site: Site) -> None:
     documented = {
         (method.upper(), plain(path))

@@ -208,6 +208,7 @@ async def test_the_extension_that_a_home_names_is_granted(site: Site, work_s: in
     assert (await site.ask("POST", path, key=seller["hb"], json=body)).json()["granted"]
 
 
+@pytest.mark.slow
 async def test_every_call_that_an_action_can_propose_is_a_documented_operation(site: Site) -> None:
     paths = (await site.client.get("/openapi.json")).json()["paths"]
     templates = {re.sub(r"{\w+}", "x", path): operations for path, operations in paths.items()}

@@ -113,6 +113,7 @@ async def test_what_counts_no_more_is_gone_and_the_rest_stays(servers: list[Shar
     assert [taken(third, HOURLY), taken(third)] == [True, True]
 
 
+@pytest.mark.slow
 async def test_what_could_not_be_told_is_told_the_next_time(
     servers: list[SharedLimits], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,7 @@ def said(result: CallToolResult) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name not in UNSEEN}
 
 
+@pytest.mark.slow
 async def test_every_tool_is_listed_with_a_schema_of_its_own(site: Listening) -> None:
     agent = await site.agent("maya", await site.operator())
     async with site.speaking(agent["live"]) as client:
@@ -58,6 +59,7 @@ async def test_every_tool_is_listed_with_a_schema_of_its_own(site: Listening) ->
         assert tool.annotations.read_only_hint is (row.method == "GET")
 
 
+@pytest.mark.slow
 async def test_looking_by_a_tool_and_by_rest_shows_the_same(site: Listening) -> None:
     operator_key = await site.operator()
     agent = await site.agent("maya", operator_key)
@@ -94,6 +96,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, Any, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_a_refusal_is_the_same_problem(site: Listening) -> None:
     agent = await site.agent("maya", await site.operator())
     async with site.speaking(agent["live"]) as client:
@@ -106,6 +109,7 @@ async def test_a_refusal_is_the_same_problem(site: Listening) -> None:
             assert said(result) == {name: value for name, value in by_rest.items() if name not in UNSEEN}
 
 
+@pytest.mark.slow
 async def test_a_heartbeat_key_may_no_more_over_mcp_than_over_rest(site: Listening) -> None:
     agent = await site.agent("maya", await site.operator())
     async with site.speaking(agent["hb"]) as client:
@@ -115,6 +119,7 @@ async def test_a_heartbeat_key_may_no_more_over_mcp_than_over_rest(site: Listeni
         assert not (await client.call_tool("home", {})).is_error
 
 
+@pytest.mark.slow
 async def test_a_call_under_the_same_key_has_one_effect_over_mcp_and_rest(site: Listening) -> None:
     operator_key = await site.operator()
     agent = await site.agent("maya", operator_key)
@@ -132,6 +137,7 @@ async def test_a_call_under_the_same_key_has_one_effect_over_mcp_and_rest(site: 
         assert len({first["job_id"], *without}) == 3
 
 
+@pytest.mark.slow
 async def test_a_claim_is_worked_over_mcp(site: Listening) -> None:
     operator_key = await site.operator()
     buyer, seller = await site.agent("buyer", operator_key), await site.agent("seller", operator_key)
@@ -177,6 +183,7 @@ async def test_of_two_keys_neither_speaks(site: Listening) -> None:
     assert (answer.status_code, answer.json()["code"]) == (401, "unknown_key")
 
 
+@pytest.mark.slow
 async def test_nobody_holds_a_stream_open_on_which_nothing_would_be_said(site: Listening) -> None:
     agent = await site.agent("maya", await site.operator())
     sent = {"Authorization": f"Bearer {agent['live']}", "Accept": "text/event-stream"}
@@ -215,6 +222,7 @@ async def test_a_page_elsewhere_cannot_reach_it(site: Listening, headers: dict[s
     assert answer.status_code in {403, 421}
 
 
+@pytest.mark.slow
 async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(site: Listening) -> None:
     agent = await site.agent("maya", await site.operator())
     async with site.speaking(agent["live"]) as client:
@@ -234,6 +242,7 @@ async def test_arguments_that_make_no_request_are_refused(site: Listening, argum
         assert said(result)["code"] == "validation"
 
 
+@pytest.mark.slow
 async def test_arguments_too_long_for_an_address_are_refused_as_all_others_are(site: Listening) -> None:
     agent = await site.agent("maya", await site.operator())
     async with site.speaking(agent["live"]) as client:
@@ -243,6 +252,7 @@ async def test_arguments_too_long_for_an_address_are_refused_as_all_others_are(s
             assert said(result)["code"] == "validation"
 
 
+@pytest.mark.slow
 async def test_an_id_stays_one_segment_of_the_path(site: Listening) -> None:
     agent = await site.agent("maya", await site.operator())
     async with site.speaking(agent["live"]) as client:
@@ -250,6 +260,7 @@ async def test_an_id_stays_one_segment_of_the_path(site: Listening) -> None:
             assert said(await client.call_tool("get_job", {"job_id": hostile}))["code"] == "not_found"
 
 
+@pytest.mark.slow
 async def test_a_body_that_is_too_large_is_refused(site: Listening) -> None:
     agent = await site.agent("maya", await site.operator())
     async with site.speaking(agent["live"]) as client:
@@ -274,6 +285,7 @@ async def test_a_message_of_countless_members_is_refused_unread_and_one_of_a_lon
         assert (answer.status_code, answer.json().get("code")) == (status, code), answer.text[:300]
 
 
+@pytest.mark.slow
 async def test_limits_are_those_of_the_account_whichever_way_it_comes(market: Market) -> None:
     quotas = Quotas(
         home=GENEROUS.home,

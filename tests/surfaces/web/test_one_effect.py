@@ -3,6 +3,7 @@
 import asyncio
 
 import httpx2
+import pytest
 
 from earnest.runtime.desk import NOT_KEPT
 from earnest.surfaces.web.problems import CODES, codes_of
@@ -14,6 +15,7 @@ from .jobs import JOB, fund, job_body
 CROWD = 50
 
 
+@pytest.mark.slow
 async def test_of_fifty_who_claim_a_job_one_has_it(site: Site) -> None:
     operator = await site.operator()
     buyer = await site.agent("buyer", operator)
@@ -62,6 +64,7 @@ async def test_a_refusal_is_the_same_refusal_when_it_is_asked_again(site: Site) 
     assert again.headers["Idempotency-Replayed"] == "true"
 
 
+@pytest.mark.slow
 async def test_what_was_not_there_for_a_moment_is_asked_for_anew(site: Site) -> None:
     operator = await site.operator()
     buyer = await site.agent("buyer", operator)

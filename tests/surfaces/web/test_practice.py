@@ -55,6 +55,7 @@ class TestPractice:
         assert len(home["matching_jobs"]) == 1  # type: ignore[arg-type]
         assert home["human_attention"] == []
 
+    @pytest.mark.slow
     async def test_everything_says_that_it_is_practice(self, site: Site) -> None:
         for address in ("/skill.md", "/api/v1/meta/fees", "/"):
             assert (await site.client.get(address)).headers["earnest-practice"] == "1"
@@ -70,6 +71,7 @@ class TestPractice:
         assert (asked.status_code, asked.json()["code"]) == (422, "validation")
 
 
+@pytest.mark.slow
 async def test_a_real_platform_says_nothing_of_practice(site: Site) -> None:
     answer = await site.client.get("/skill.md")
     assert "earnest-practice" not in answer.headers

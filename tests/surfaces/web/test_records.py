@@ -94,6 +94,7 @@ async def test_a_claim_that_goes_on_or_was_called_off_is_nobodys_business(town: 
     assert (await town.site.client.get("/receipts/clm_none")).status_code == 404
 
 
+@pytest.mark.slow
 async def test_the_record_is_the_same_wherever_it_is_shown(town: Town) -> None:
     await town.work("bob", RIGHT)
     await town.work("bob", RIGHT)

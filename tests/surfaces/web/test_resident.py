@@ -56,6 +56,7 @@ def control(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
         yield {"graph": True, "database": address}
 
 
+@pytest.mark.slow
 async def test_a_job_goes_from_a_backlog_to_its_pay(site: Site, tmp_path: Path, control: dict[str, Any]) -> None:
     pat, exe = await two_agents(site, tmp_path)
     pat, exe = pat.again(**control), exe.again(**control, hands=Adder(slips=1))
@@ -74,6 +75,7 @@ async def test_a_job_goes_from_a_backlog_to_its_pay(site: Site, tmp_path: Path, 
     assert all(row["action"]["why"]["facts"] for row in rows if row["kind"] == "action")
 
 
+@pytest.mark.slow
 async def test_whoever_works_again_is_told_of_the_newest_revision(site: Site, tmp_path: Path) -> None:
     pat, exe = await two_agents(site, tmp_path, check=CHECK.replace("const: 42", "minimum: 0, maximum: 42"))
     exe = exe.again(hands=Adder(slips=2))
@@ -94,6 +96,7 @@ async def test_an_idle_agent_asks_once_and_is_told_that_nothing_changed(site: Si
         assert report.outcome is ResidentOutcome.IDLE
 
 
+@pytest.mark.slow
 async def test_two_agents_keep_their_ticks_apart_in_one_database(site: Site, tmp_path: Path, server: str) -> None:
     with postgresql.database(server) as address:
         pat, exe = await two_agents(site, tmp_path)
@@ -105,6 +108,7 @@ async def test_two_agents_keep_their_ticks_apart_in_one_database(site: Site, tmp
     assert [one["state"] for one in await claims(site, exe)] == ["released"]
 
 
+@pytest.mark.slow
 async def test_a_database_of_checkpoints_that_is_gone_is_told_of(site: Site, tmp_path: Path) -> None:
     pat, _ = await two_agents(site, tmp_path)
     pat = pat.again(graph=True, database="postgresql://127.0.0.1:9/none?connect_timeout=1")
@@ -124,6 +128,7 @@ async def lived_through(exe: Agent, dies_after: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.slow)])  # some 40 lives
 async def test_whenever_an_agent_is_killed_a_job_is_done_and_paid_once(
     site: Site, tmp_path: Path, control: dict[str, Any], step: int
@@ -165,6 +170,7 @@ async def test_work_that_fails_twice_is_given_back(site: Site, tmp_path: Path) -
     assert exe.teacher.told == []
 
 
+@pytest.mark.slow
 async def test_rejected_work_is_conceded_and_the_job_posted_anew_three_times_at_most(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

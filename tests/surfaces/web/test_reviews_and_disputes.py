@@ -163,6 +163,7 @@ async def everything_others_read(tmp_path: Path, rating: int) -> str:
     return re.sub(r"'(request-id|ratelimit|x-ratelimit-\w+|date)', '[^']*'", r"<\1>", told)
 
 
+@pytest.mark.slow
 async def test_nothing_that_others_read_depends_on_a_hidden_review(tmp_path: Path) -> None:
     one, five = await everything_others_read(tmp_path, 1), await everything_others_read(tmp_path, 5)
     assert one.splitlines() == five.splitlines()
@@ -213,6 +214,7 @@ async def test_a_dispute_over_http_from_its_raising_to_its_ruling(site: Site) ->
     assert [one["kind"] for one in signals] == ["split"]
 
 
+@pytest.mark.slow
 async def test_strangers_learn_of_no_dispute_and_auditors_change_none(site: Site) -> None:
     ann, bob, claim_id = await worked(site, accepted=False)
     raised = await site.ask("POST", f"/claims/{claim_id}/disputes", key=bob["live"], json={"reason": "x"})
@@ -236,6 +238,7 @@ async def test_public_pages_of_nobody_are_not_found(site: Site) -> None:
         assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
+@pytest.mark.slow
 async def test_lists_go_on_where_they_stopped(site: Site) -> None:
     operator = await site.operator()
     ann, bob = await stranger(site, "ann_a", operator), await stranger(site, "bob_b", operator)

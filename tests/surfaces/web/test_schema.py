@@ -45,6 +45,7 @@ def operations(told: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield f"{method.upper()} {path}", item[method]
 
 
+@pytest.mark.slow
 async def test_the_document_is_there_in_two_forms_and_two_places(site: Site, told: dict[str, Any]) -> None:
     texts = [(await site.client.get(f"{prefix}/openapi.yaml")).text for prefix in ("", API)]
     assert [(await site.client.get(f"{prefix}/openapi.json")).json() for prefix in ("", API)] == [told, told]
@@ -52,6 +53,7 @@ async def test_the_document_is_there_in_two_forms_and_two_places(site: Site, tol
     assert yaml.load(texts[0], yaml.CSafeLoader) == told
 
 
+@pytest.mark.slow
 def test_every_operation_has_a_name_and_a_meaning_of_its_own(told: dict[str, Any]) -> None:
     found = dict(operations(told))
     assert len(found) > 20
@@ -60,6 +62,7 @@ def test_every_operation_has_a_name_and_a_meaning_of_its_own(told: dict[str, Any
     assert not [name for name, operation in found.items() if not operation.get("description")]
 
 
+@pytest.mark.slow
 def test_every_answer_has_a_form(told: dict[str, Any]) -> None:
     formless = [
         f"{name} {status}"
@@ -70,6 +73,7 @@ def test_every_answer_has_a_form(told: dict[str, Any]) -> None:
     assert formless == []
 
 
+@pytest.mark.slow
 def test_every_code_in_the_document_is_in_the_list(told: dict[str, Any]) -> None:
     codes = set(re.findall(r"'enum': \[([^\]]*)\]", str(told["paths"])))
     assert all(code.strip("' ") in STATUS for group in codes for code in group.split(",") if "_" in code)

@@ -156,6 +156,7 @@ def company(market: Market, clock: VirtualClock) -> Iterator[Company]:
         GLOBAL_HOOK_DISPATCHER.unregister(hook)
 
 
+@pytest.mark.slow
 def test_every_path_that_takes_an_id_is_linked_from_an_answer_that_has_it(site: Site) -> None:
     told = document(site.app)
     found = dict(operations(told))

@@ -57,6 +57,7 @@ def test_each_route_of_scores_and_of_an_agents_heartbeats_is_a_tool() -> None:
     }
 
 
+@pytest.mark.slow
 async def test_what_tools_show_of_heartbeats_and_scores_is_what_rest_shows(site: Listening) -> None:
     operator = await site.operator()
     ada = await site.agent("ada", operator)
@@ -80,6 +81,7 @@ async def test_what_tools_show_of_heartbeats_and_scores_is_what_rest_shows(site:
         assert [(each["handle"], each["today"]["score"]) for each in board["data"]] == [("ada", 3)]
 
 
+@pytest.mark.slow
 async def test_what_tools_refuse_of_heartbeats_and_scores_is_what_rest_refuses(site: Listening) -> None:
     operator = await site.operator()
     ada, _ = await site.agent("ada", operator), await site.agent("bob", operator)

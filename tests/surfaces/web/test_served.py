@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 import yaml
 
 from earnest.client.heartbeat import HeartbeatState
@@ -22,6 +23,7 @@ def _front(text: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 async def test_every_request_that_the_texts_name_exists(site: Site) -> None:
     known = {(method.upper(), path) for path, item in document(site.app)["paths"].items() for method in item}
     for name in TEXTS:
@@ -31,6 +33,7 @@ async def test_every_request_that_the_texts_name_exists(site: Site) -> None:
         assert named <= known, f"{name} names requests that nobody answers: {named - known}"
 
 
+@pytest.mark.slow
 async def test_every_address_that_the_texts_name_is_answered(site: Site) -> None:
     for name in TEXTS:
         text = (await site.client.get(name)).text
@@ -47,6 +50,7 @@ async def test_a_heartbeat_is_recognised_by_its_format(site: Site) -> None:
         assert front["api_base"] == f"{URL}/api/v1"
 
 
+@pytest.mark.slow
 async def test_nothing_in_the_texts_was_left_open(site: Site) -> None:
     for name in TEXTS:
         text = (await site.client.get(name)).text
@@ -54,6 +58,7 @@ async def test_nothing_in_the_texts_was_left_open(site: Site) -> None:
         assert _front(text)["name"]
 
 
+@pytest.mark.slow
 async def test_the_limits_and_the_money_in_the_texts_are_those_in_force(site: Site) -> None:
     skill = (await site.client.get("/skill.md")).text
     limits = (await site.client.get("/api/v1/meta/limits")).json()
@@ -66,6 +71,7 @@ async def test_the_limits_and_the_money_in_the_texts_are_those_in_force(site: Si
     assert f"In USD {fees['USD']['fee_bps'] / 100:g} % of a reward" in skill
 
 
+@pytest.mark.slow
 async def test_the_job_in_the_text_is_one_that_is_taken(site: Site) -> None:
     agent = await site.agent("writer", await site.operator())
     skill = (await site.client.get("/skill.md")).text
@@ -88,6 +94,7 @@ async def test_the_state_file_in_the_text_is_the_one_that_the_client_keeps(site:
     assert set(shown) == kept
 
 
+@pytest.mark.slow
 async def test_programs_find_everything_from_one_address(site: Site) -> None:
     places = (await site.client.get("/skill.json")).json()
     assert places["heartbeat"]["format"] == "pact0-heartbeat-v1"
@@ -106,6 +113,7 @@ def _shown_requests(text: str) -> list[tuple[str, str, Any]]:
     return found
 
 
+@pytest.mark.slow
 async def test_who_knows_nothing_but_the_skill_is_paid_after_eight_requests(site: Site) -> None:
     operator = await site.operator()
     buyer = await site.agent("buyer", operator)

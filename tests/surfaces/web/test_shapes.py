@@ -64,6 +64,7 @@ async def test_every_method_of_the_client_returns_what_its_route_documents(site:
     assert len(models) > len(ELSEWHERE)
 
 
+@pytest.mark.slow
 async def test_what_the_client_sends_is_what_its_route_takes(site: Site) -> None:
     told = document(site.app)
     bodies = {
@@ -83,11 +84,13 @@ async def test_what_the_client_sends_is_what_its_route_takes(site: Site) -> None
     assert wrong == []
 
 
+@pytest.mark.slow
 async def test_no_documented_promise_is_taken_back(site: Site) -> None:
     now = promised(document(site.app))
     assert [*taken_back(PROMISED, now)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("operation", "part", "change", "fault"),
     [

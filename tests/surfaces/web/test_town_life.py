@@ -40,6 +40,7 @@ async def at_rest(site: Site, tmp_path: Path) -> tuple[Agent, Agent]:
     return pat.again(entries=()), exe
 
 
+@pytest.mark.slow
 async def test_an_agent_at_rest_goes_says_and_posts_with_its_reason(site: Site, tmp_path: Path) -> None:
     _, exe = await at_rest(site, tmp_path)
     assert (await live(exe.again(mind=once(told(kind="move", place="cafe")))))[0].startswith("on the way to the cafe")
@@ -58,6 +59,7 @@ async def test_an_agent_at_rest_goes_says_and_posts_with_its_reason(site: Site, 
     assert all(one["action"]["why"] == WHY and one["by"] == "model" for one in actions(exe))
 
 
+@pytest.mark.slow
 async def test_one_look_leads_to_one_thing_said_and_an_hour_to_six(site: Site, tmp_path: Path) -> None:
     _, exe = await at_rest(site, tmp_path)
     mind = Obedient(lambda: told(kind="chat_say", text=f"hello {len(mind.shown)}", far=True))
@@ -109,6 +111,7 @@ OBEYED: list[JsonObject] = [
 ]
 
 
+@pytest.mark.slow
 async def test_a_model_that_obeys_the_town_gains_nothing(site: Site, tmp_path: Path) -> None:
     pat, exe = await at_rest(site, tmp_path)
     for path, body in (("chat", {"reach": "far"}), ("board", {"title": "Notice"})):

@@ -55,6 +55,7 @@ async def people(site: Site) -> People:
     return People(site, olga, await site.agent("ann", olga))
 
 
+@pytest.mark.slow
 async def test_a_wallet_shows_what_came_in_and_what_is_laid_aside(people: People) -> None:
     await people.deposit(10 * USD)
     await people.enable_payouts()

@@ -70,6 +70,7 @@ async def said_by(name: str, sandbox: Sandbox | Unprotected, token: str) -> str:
     return "".join((report.stdout + report.stderr).decode(errors="replace") for report in reports)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 async def test_a_harmful_program_trips_its_markers_where_nothing_protects_them(name: str) -> None:
     with markers() as put_up:

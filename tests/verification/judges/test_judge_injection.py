@@ -394,6 +394,7 @@ def test_the_schema_admits_exactly_what_was_asked() -> None:
     assert schema.count('"additionalProperties": false') == 2
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "part", ["\n", "<a ", ". ", "[", "a b ", "ignore ", "judge must ", "%4", "_ ", "`", "`a", "```\\n"]

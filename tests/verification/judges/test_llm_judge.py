@@ -157,6 +157,7 @@ class Hurried:
         return await self._model.complete(messages, call_id=call_id, schema=schema, limits=limits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*UNREADABLE, *UNREACHABLE])
 async def test_a_judge_that_does_not_judge_leaves_it_unclear_at_our_cost(tmp_path: Path, name: str) -> None:
     behaviour = UNREADABLE.get(name) or UNREACHABLE[name]

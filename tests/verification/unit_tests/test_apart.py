@@ -141,6 +141,7 @@ def verdicts() -> Mapping[str, Verdict]:
     return judge_all(TRIALS)
 
 
+@pytest.mark.slow
 def test_what_grown_libraries_are_tested_for_crosses_the_pipe(verdicts: Mapping[str, Verdict]) -> None:
     assert verdicts["carried"].answer is Answer.VERIFIED, verdicts["carried"].criteria[0].reason
 

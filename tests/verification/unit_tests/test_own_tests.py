@@ -83,6 +83,7 @@ def test_a_mutant_differs_in_one_place_and_can_be_compiled() -> None:
         compile(text, "mutant", "exec")
 
 
+@pytest.mark.slow
 def test_mutants_are_spread_over_the_whole() -> None:
     found = list(mutants(ast.parse("\n".join(f"x = {n}" for n in range(100)))))
     few = [ast.unparse(mutant) for mutant in spread(found, MUTANTS_MAX)]

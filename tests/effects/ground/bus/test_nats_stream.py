@@ -135,6 +135,7 @@ async def test_bytes_that_are_no_message_are_one_of_nobody(
     assert [(message.kind, message.id) for message in await read(reader, 1)] == [("?", "")] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("user", ["auditor", "engine"])
 async def test_nobody_can_change_what_was_said(server: NatsServer, writer: NatsWriter, user: str) -> None:
     await sent(writer, said(1))

@@ -58,6 +58,7 @@ def count(kv: KeyValue) -> int:
     return kv.read(lambda tx: int(tx.get(b"n") or b"0"))
 
 
+@pytest.mark.slow
 def test_processes_write_in_turns_and_a_killed_one_loses_nothing_that_was_kept(
     kv_address: str, kv: PostgresqlKeyValue
 ) -> None:

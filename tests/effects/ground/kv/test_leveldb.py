@@ -96,6 +96,7 @@ def test_a_reader_of_a_memory_that_does_not_exist_is_refused_and_makes_none(tmp_
     assert (refusal.value.code, (tmp_path / "kv").exists()) == ("memory_missing", False)
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_all_that_it_was_told_is_kept_and_each_change_whole(tmp_path: Path) -> None:
     for round_number in range(3):
         path = tmp_path / f"kv{round_number}"
@@ -132,6 +133,7 @@ def test_a_tail_that_is_cut_off_leaves_the_state_of_an_earlier_moment(tmp_path: 
         assert rows(copy) == {key: value for key, value in whole.items() if key < b"000050"}
 
 
+@pytest.mark.slow
 def test_no_byte_that_turned_makes_it_answer_otherwise(tmp_path: Path) -> None:
     whole = filled(tmp_path / "kv")
     pick, found = random.Random(7), 0

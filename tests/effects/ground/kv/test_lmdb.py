@@ -84,6 +84,7 @@ def test_two_processes_write_in_turns_and_each_sees_what_the_other_has_written(t
         kv.close()
 
 
+@pytest.mark.slow
 def test_a_writing_process_follows_one_that_has_grown_the_map(tmp_path: Path) -> None:
     kv = LmdbKeyValue(tmp_path / "kv", map_bytes=1024 * 1024)
     other = OtherProcess(tmp_path / "kv", "writer")

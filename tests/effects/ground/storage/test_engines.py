@@ -71,6 +71,7 @@ def votes(database: ReadPool) -> list[tuple[str, int]]:
     return database.read_sync(lambda reader: list(reader.execute("SELECT id, up FROM votes ORDER BY id")))
 
 
+@pytest.mark.slow
 async def test_what_many_ask_for_at_once_is_one_commit_in_which_each_has_its_part(database: Database) -> None:
     def wrong(transaction: Transaction) -> None:
         transaction.record(fact("wrong"))
@@ -153,6 +154,7 @@ def test_a_reader_can_change_nothing(database: Database, sql: str) -> None:
     assert votes(database) == []
 
 
+@pytest.mark.slow
 def test_a_reader_has_one_moment(database: Database) -> None:
     database.write_sync(record("before"))
 
@@ -195,6 +197,7 @@ def test_texts_sort_by_their_bytes_and_count_their_case(database: Database) -> N
     assert [name for name, _ in votes(database)] == sorted(("b", "a", "B", "é", "_", "a b", "Z"))
 
 
+@pytest.mark.slow
 def test_sums_are_whole_numbers(database: Database) -> None:
     for name in "abc":
         database.write_sync(vote(name))
@@ -203,6 +206,7 @@ def test_sums_are_whole_numbers(database: Database) -> None:
     assert all(type(number) is int for number in total)
 
 
+@pytest.mark.slow
 def test_an_older_database_is_brought_to_the_schema_and_a_newer_one_refused(database: Database, books: Books) -> None:
     database.write_sync(record("kept"))
     database.close()
@@ -277,6 +281,7 @@ def acknowledged(process: "subprocess.Popen[str]", lines: int) -> list[str]:
     return [process.stdout.readline().strip() for _ in range(lines)]
 
 
+@pytest.mark.slow
 def test_killed_writers_lose_nothing_acknowledged_and_leave_no_gap(books: Books, tmp_path: Path) -> None:
     told: list[str] = []
     for round_number in range(3):
@@ -332,6 +337,7 @@ def _is_held(address: str) -> bool:
     return bool(rows)
 
 
+@pytest.mark.slow
 async def test_a_turn_that_fails_as_nobody_foresaw_is_told_and_the_next_write_goes_well(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,6 +356,7 @@ async def test_a_turn_that_fails_as_nobody_foresaw_is_told_and_the_next_write_go
     assert await asyncio.wait_for(database.write(record()), 30) == 3
 
 
+@pytest.mark.slow
 def test_who_waits_too_long_is_told_the_holder(
     postgresql_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,6 +75,7 @@ def test_books_go_back_as_long_as_nothing_was_recorded_since_and_on_again(old: P
     assert standing_of(old.parent / "former" / f"books-{BOOKS.head}.sqlite3") == (BOOKS.head, 6)
 
 
+@pytest.mark.slow
 def test_books_that_somebody_uses_are_neither_migrated_nor_put_back(old: Path) -> None:
     migrate(old, BOOKS)
     with closing(Database.open(old, VirtualClock())):

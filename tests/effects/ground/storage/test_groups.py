@@ -28,6 +28,7 @@ def database(books: Books) -> Iterator[Database]:
         yield opened
 
 
+@pytest.mark.slow
 async def test_a_part_sees_what_those_before_it_in_its_group_have_done(database: Database) -> None:
     def look(transaction: Transaction) -> tuple[int, int, int]:
         (count,) = transaction.execute("SELECT count(*) FROM votes").fetchone()

@@ -53,6 +53,7 @@ def acknowledged(path: Path) -> dict[int, tuple[str, int]]:
     return {int(seq): (name, int(number)) for seq, name, number in words}
 
 
+@pytest.mark.slow
 def test_what_was_acknowledged_survives(path: Path, acknowledged: dict[int, tuple[str, int]]) -> None:
     with closing(Database.open_reader(path)) as books:
         kept = books.read_sync(lambda reader: {fact.seq: (fact.subject, fact.at_ms) for fact in reader.facts()})
@@ -61,6 +62,7 @@ def test_what_was_acknowledged_survives(path: Path, acknowledged: dict[int, tupl
     assert list(kept) == list(range(1, len(kept) + 1))
 
 
+@pytest.mark.slow
 def test_the_next_writer_goes_on_where_the_killed_one_stopped(
     path: Path, clock: VirtualClock, acknowledged: dict[int, tuple[str, int]]
 ) -> None:

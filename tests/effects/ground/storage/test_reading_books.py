@@ -95,6 +95,7 @@ def test_a_stored_fact_is_the_fact_that_was_recorded(filled: Database) -> None:
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20)
 
 
+@pytest.mark.slow
 @given(seq=st.integers(1, 2**53 - 1), at_ms=st.integers(0, 2**53 - 1), kind=TEXT, subject=TEXT, key=TEXT)
 def test_a_leaf_is_the_hash_of_the_canonical_form_of_the_whole_fact(
     seq: int, at_ms: int, kind: str, subject: str, key: str
@@ -174,6 +175,7 @@ def test_a_closed_database_can_be_read(path: Path, clock: VirtualClock) -> None:
         assert reader.read_sync(lambda reader: [fact.subject for fact in reader.facts()]) == ["1"]
 
 
+@pytest.mark.slow
 def test_who_wants_the_books_alone_is_refused_beside_a_writer_and_told_who_that_is(
     database: Database, path: Path
 ) -> None:
@@ -182,6 +184,7 @@ def test_who_wants_the_books_alone_is_refused_beside_a_writer_and_told_who_that_
     assert refused.value.code == "data_directory_in_use"
 
 
+@pytest.mark.slow
 def test_beside_who_has_the_books_alone_every_writer_is_refused(path: Path, clock: VirtualClock) -> None:
     with closing(Database.open(path, clock, alone=True)), pytest.raises(Refused, match="needs it alone"):
         Database.open(path, clock)

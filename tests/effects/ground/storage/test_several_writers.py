@@ -48,6 +48,7 @@ def record(subject: str) -> Callable[[Transaction], int]:
     return lambda transaction: transaction.record(Fact(kind="test.step", subject=subject, at_ms=1, body={}))
 
 
+@pytest.mark.slow
 def test_processes_that_write_together_and_are_killed_lose_and_double_nothing(path: Path) -> None:
     lines: list[str] = []
     with ExitStack() as stack:

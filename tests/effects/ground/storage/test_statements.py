@@ -42,6 +42,7 @@ def postgresql(postgresql_address: str) -> Iterator[psycopg.Connection[tuple[Any
         yield connection
 
 
+@pytest.mark.slow
 def test_all_statements_are_found(every: list[Statement]) -> None:
     assert len({statement.sql for statement in every}) > 500
     files = {statement.place.partition(":")[0] for statement in every}
@@ -68,6 +69,7 @@ def test_sqlite_prepares_every_statement(every: list[Statement]) -> None:
     assert failures == []
 
 
+@pytest.mark.slow
 def test_postgresql_prepares_every_statement(
     every: list[Statement], postgresql: psycopg.Connection[tuple[Any, ...]]
 ) -> None:

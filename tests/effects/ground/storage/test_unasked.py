@@ -77,6 +77,7 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return sent
 
 
+@pytest.mark.slow
 async def test_a_group_of_known_rows_is_one_message(homes: list[Database], messages: list[bytes]) -> None:
     before = sums(homes[0])
     messages.clear()
@@ -85,6 +86,7 @@ async def test_a_group_of_known_rows_is_one_message(homes: list[Database], messa
     assert sums(homes[0]) == [before[0] + 4, before[1] - 4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asks", [False, True])
 async def test_what_others_wrote_meanwhile_counts(homes: list[Database], asks: bool) -> None:
     one, other = homes
@@ -107,6 +109,7 @@ async def test_what_others_wrote_meanwhile_counts(homes: list[Database], asks: b
     assert sums(one) == [1, bob + ann + 49]
 
 
+@pytest.mark.slow
 async def test_a_transfer_that_is_no_longer_known_is_booked_once(
     homes: list[Database], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +124,7 @@ async def test_a_transfer_that_is_no_longer_known_is_booked_once(
     assert (sums(one), one.last_seq) == (before, newest + 2)
 
 
+@pytest.mark.slow
 async def test_a_part_that_is_refused_leaves_the_others_alone(homes: list[Database]) -> None:
     one, _ = homes
     ann, bob = sums(one)
@@ -131,6 +135,7 @@ async def test_a_part_that_is_refused_leaves_the_others_alone(homes: list[Databa
     assert sums(one) == [ann - 3, bob + 3]
 
 
+@pytest.mark.slow
 async def test_whoever_has_the_turn_is_named(
     postgresql_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +154,7 @@ async def test_whoever_has_the_turn_is_named(
         assert sums(database) == [before[0] - 1, before[1] + 1]
 
 
+@pytest.mark.slow
 async def test_a_connection_that_was_cut_is_made_anew_and_nothing_is_taken_for_known(
     homes: list[Database], postgresql_address: str
 ) -> None:
@@ -164,6 +170,7 @@ async def test_a_connection_that_was_cut_is_made_anew_and_nothing_is_taken_for_k
     assert sums(one) == [0, before[1] + before[0]]
 
 
+@pytest.mark.slow
 async def test_a_connection_that_was_cut_before_the_first_unasked_group_is_made_anew(
     postgresql_address: str, tmp_path: Path
 ) -> None:

@@ -60,6 +60,7 @@ def eventually(holds: Callable[[], bool]) -> float:
     return time.monotonic() - start_s
 
 
+@pytest.mark.slow
 def test_one_of_two_holds_an_office_until_it_ends_and_then_the_other_does(two: tuple[Database, Database]) -> None:
     first, second = two
     eventually(lambda: first.leads("sealer"))
@@ -83,12 +84,14 @@ async def test_who_waits_is_woken_by_a_commit_of_the_kinds_that_it_waits_for(two
         await asyncio.wait_for(wanted.wait(), WAIT_S)
 
 
+@pytest.mark.slow
 async def test_a_commit_of_another_process_shows(two: tuple[Database, Database]) -> None:
     first, second = two
     await second.write(record("test.one"))
     await asyncio.to_thread(eventually, lambda: first.last_seq == 1)
 
 
+@pytest.mark.slow
 def test_a_strangers_notice_ends_nobodys_hearing(postgresql_server: str, tmp_path: Path) -> None:
     with postgresql.database(postgresql_server) as address:
         books = ServerBooks(address, tmp_path)
@@ -130,6 +133,7 @@ async def test_who_has_stopped_listening_is_told_nothing_and_a_closed_loop_hinde
     assert not left[0].is_set()
 
 
+@pytest.mark.slow
 async def test_a_commit_elsewhere_wakes_by_its_kind_over_postgresql(postgresql_address: str, tmp_path: Path) -> None:
     books = ServerBooks(postgresql_address, tmp_path)
     with (
@@ -142,6 +146,7 @@ async def test_a_commit_elsewhere_wakes_by_its_kind_over_postgresql(postgresql_a
         assert one.last_seq == 1, "who is told of a fact finds it"
 
 
+@pytest.mark.slow
 async def test_what_nobody_told_is_found_by_its_kind_and_wakes_nobody_else(
     postgresql_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +165,7 @@ async def test_what_nobody_told_is_found_by_its_kind_and_wakes_nobody_else(
         assert not one.may_hold(["test.other"], 0)
 
 
+@pytest.mark.slow
 async def test_a_session_that_breaks_is_made_anew_its_offices_are_free_and_what_was_missed_is_heard(
     postgresql_address: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

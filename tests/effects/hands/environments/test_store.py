@@ -35,6 +35,7 @@ def test_what_was_built_is_found_by_the_same_recipe_alone(kept: Environments) ->
     assert list(kept.all()) == [built]
 
 
+@pytest.mark.slow
 def test_two_recipes_that_come_to_the_same_packages_are_told_apart(kept: Environments) -> None:
     assert build(kept).digest != build(kept, b"greetings>=1\n").digest
 

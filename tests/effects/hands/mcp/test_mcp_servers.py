@@ -72,6 +72,7 @@ def _state(pid: int) -> str:
         return ""
 
 
+@pytest.mark.slow
 async def test_a_call_leaves_the_record_that_every_tool_leaves(tmp_path: Path) -> None:
     async with opened(tmp_path, stdio(trusted=True)) as bench:
         record = await bench.call("mcp:sample/add", a=1, b=2)
@@ -105,6 +106,7 @@ async def test_an_answer_without_form_is_the_servers_failure_and_not_ours(tmp_pa
         assert (await bench.call("mcp:sample/large")).output_excerpt == f'{{"n":{2**70}}}'
 
 
+@pytest.mark.slow
 async def test_what_a_server_says_of_its_tools_is_bounded_and_believed_only_if_the_operator_does(
     tmp_path: Path,
 ) -> None:
@@ -124,6 +126,7 @@ async def test_what_a_server_says_of_its_tools_is_bounded_and_believed_only_if_t
         assert (add.reads_only, add.leave) == (False, Leave.OUTSIDE)
 
 
+@pytest.mark.slow
 async def test_a_server_that_hangs_dies_or_floods_is_a_failed_call_and_the_next_one_finds_it_again(
     tmp_path: Path,
 ) -> None:
@@ -141,6 +144,7 @@ async def test_a_server_that_hangs_dies_or_floods_is_a_failed_call_and_the_next_
         assert (await bench.call("mcp:sample/add", a=1, b=2)).output_excerpt == "3"
 
 
+@pytest.mark.slow
 async def test_a_line_without_end_ends_the_conversation_not_our_memory(tmp_path: Path) -> None:
     async with opened(tmp_path, stdio()) as bench:
         record = await bench.call("mcp:sample/flood", size=9_000_000)
@@ -148,6 +152,7 @@ async def test_a_line_without_end_ends_the_conversation_not_our_memory(tmp_path:
         assert record.failure.code == "mcp_gone"
 
 
+@pytest.mark.slow
 async def test_a_server_ends_with_all_that_it_started(tmp_path: Path) -> None:
     async with opened(tmp_path, stdio()) as bench:
         child = int((await bench.call("mcp:sample/breed")).output_excerpt)
@@ -155,6 +160,7 @@ async def test_a_server_ends_with_all_that_it_started(tmp_path: Path) -> None:
     assert await gone(child)
 
 
+@pytest.mark.slow
 async def test_a_server_gets_the_variables_that_the_operator_names_and_none_of_our_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +170,7 @@ async def test_a_server_gets_the_variables_that_the_operator_names_and_none_of_o
         assert (await bench.call("mcp:sample/secret", name="EARNEST_API_KEY")).output_excerpt == "unset"
 
 
+@pytest.mark.slow
 async def test_a_server_at_an_address_is_spoken_to_over_http(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port, handle = listener.getsockname()[1], listener.fileno()

@@ -40,11 +40,13 @@ async def sandbox() -> AsyncIterator[Sandbox]:
     await opened.close()
 
 
+@pytest.mark.slow
 async def test_memory_that_is_given_back_at_once_counts(sandbox: Sandbox) -> None:
     report = await sandbox.run(verify(MAPPED + "    burst(200)\n    os._exit(0)"))
     assert (report.status, report.memory_exceeded) == (ExecutionStatus.KILLED, True)
 
 
+@pytest.mark.slow
 async def test_bursts_of_several_processes_at_one_time_count_together(sandbox: Sandbox) -> None:
     source = """
     began = time.monotonic() + 1.0
@@ -62,6 +64,7 @@ async def test_bursts_of_several_processes_at_one_time_count_together(sandbox: S
     assert (report.status, report.memory_exceeded) == (ExecutionStatus.KILLED, True)
 
 
+@pytest.mark.slow
 async def test_bursts_one_after_the_other_are_within_the_limit(sandbox: Sandbox) -> None:
     source = """
     for _ in range(3):
@@ -127,6 +130,7 @@ async def test_a_first_thread_may_end_before_the_others(sandbox: Sandbox) -> Non
     assert (report.status, report.exit_code, report.leftovers) == (ExecutionStatus.DONE, 0, 0)
 
 
+@pytest.mark.slow
 async def test_cpu_time_of_children_whose_death_is_ignored_counts(sandbox: Sandbox) -> None:
     source = """
     import os, signal, time
@@ -185,6 +189,7 @@ async def test_nobody_slows_pid_1_down_or_takes_what_is_the_whole_machines(sandb
     assert report.stdout.split() == [b"-1"] * 9
 
 
+@pytest.mark.slow
 async def test_a_program_may_be_nice_itself(sandbox: Sandbox) -> None:
     source = """
     import os, time

@@ -46,6 +46,7 @@ def open_to_all(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 async def test_output_is_heard_while_the_command_runs(sandbox: Sandbox, open_to_all: Path) -> None:
     heard: Heard = []
 
@@ -69,6 +70,7 @@ async def test_of_a_flood_little_is_told_and_the_rest_is_counted(sandbox: Sandbo
     assert len(heard) < 20
 
 
+@pytest.mark.slow
 async def test_what_nobody_hears_is_not_told(sandbox: Sandbox) -> None:
     report = await sandbox.run(verify("print('> 1 0 3')"))
     assert report.stdout == b"> 1 0 3\n"

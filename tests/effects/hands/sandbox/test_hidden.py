@@ -56,6 +56,7 @@ async def looked(execution: Execution, settings: SandboxSettings) -> bytes:
     return report.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_the_data_directory_is_hidden_wherever_it_lies(kept: Path) -> None:
     settings = SandboxSettings(masked=(kept,))
@@ -64,6 +65,7 @@ async def test_the_data_directory_is_hidden_wherever_it_lies(kept: Path) -> None
     )
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_what_an_execution_names_is_hidden_from_it_and_nothing_else(kept: Path) -> None:
     execution = verify(LOOK, str(kept / "secret.py"), str(kept / "open.txt"))
@@ -71,6 +73,7 @@ async def test_what_an_execution_names_is_hidden_from_it_and_nothing_else(kept: 
     assert await looked(hidden, SandboxSettings()) == b"Permission denied\nopen\n"
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_what_is_not_hidden_can_be_read(kept: Path) -> None:
     assert await looked(verify(LOOK, str(kept / "secret.py")), SandboxSettings()) == b"secret\n"

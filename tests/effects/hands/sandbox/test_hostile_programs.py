@@ -138,6 +138,7 @@ async def test_a_disk_filler_is_ended(sandbox: Sandbox, place: str) -> None:
     assert (report.status, report.disk_exceeded) == (ExecutionStatus.KILLED, True)
 
 
+@pytest.mark.slow
 async def test_an_inode_filler_is_ended(sandbox: Sandbox) -> None:
     source = "n = 0\nwhile True:\n    open(f'/tmp/{n}', 'w').close()\n    n += 1"
     report = await sandbox.run(verify(source, limits=replace(LIMITS, cpu_ms=20_000, wall_ms=20_000)))
@@ -513,6 +514,7 @@ async def test_the_interpreter_inside_is_ours(sandbox: Sandbox) -> None:
     assert report.stdout.decode() == f"{sys.base_prefix} {sys.version_info[:2]}\n"
 
 
+@pytest.mark.slow
 async def test_memory_given_back_in_time_is_no_offence(sandbox: Sandbox) -> None:
     report = await sandbox.run(verify("x = b'x' * (32 << 20)"))
     assert (report.status, report.memory_exceeded) == (ExecutionStatus.DONE, False)

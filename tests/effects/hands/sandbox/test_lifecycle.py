@@ -114,6 +114,7 @@ async def test_an_architecture_without_a_filter_is_refused(monkeypatch: pytest.M
     assert "vax" in report.reason
 
 
+@pytest.mark.slow
 async def test_the_first_run_tests_the_sandbox_itself() -> None:
     fresh = await opened(tested=False)
     report = await fresh.run(verify("print(1)"))
@@ -123,6 +124,7 @@ async def test_the_first_run_tests_the_sandbox_itself() -> None:
     await fresh.close()
 
 
+@pytest.mark.slow
 async def test_a_sandbox_with_a_hole_is_red_and_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     sound = bubblewrap.arguments
     monkeypatch.setattr(bubblewrap, "arguments", lambda *given: ("--unshare-all", "--share-net", *sound(*given)[1:]))
@@ -136,6 +138,7 @@ async def test_a_sandbox_with_a_hole_is_red_and_runs_nothing(monkeypatch: pytest
     await leaky.close()
 
 
+@pytest.mark.slow
 async def test_a_sandbox_without_its_filter_is_red(monkeypatch: pytest.MonkeyPatch) -> None:
     allow_all = bytes([6, 0, 0, 0, 0, 0, 0xFF, 0x7F])
     monkeypatch.setattr(launcher, "filter_bytes", lambda machine, tracing=False: allow_all)
@@ -145,12 +148,14 @@ async def test_a_sandbox_without_its_filter_is_red(monkeypatch: pytest.MonkeyPat
     await open_door.close()
 
 
+@pytest.mark.slow
 async def test_the_self_test_is_repeated_only_when_it_is_old(sandbox: BubblewrapSandbox) -> None:
     first = await sandbox.self_test()
     assert await sandbox.self_test(60_000) is first
     assert await sandbox.self_test(0) is not first
 
 
+@pytest.mark.slow
 async def test_the_self_test_is_green_and_tries_everything(sandbox: BubblewrapSandbox) -> None:
     test = await sandbox.self_test()
     assert test.green, test.reason
@@ -184,6 +189,7 @@ def _sleeps(pid: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 async def test_eight_at_once_keep_to_themselves(sandbox: BubblewrapSandbox) -> None:
     source = "import sys; open('/work/x', 'x').write(sys.argv[1]); print(open('/work/x').read(), sys.stdin.read())"
     reports = await asyncio.gather(*(sandbox.run(verify(source, str(n), stdin=b"%d" % n)) for n in range(8)))
@@ -196,6 +202,7 @@ async def test_a_sandbox_is_never_used_twice(sandbox: BubblewrapSandbox) -> None
     assert {report.stdout for report in reports} == {b"False\n"}
 
 
+@pytest.mark.slow
 async def test_fifty_runs_leave_no_descriptor_and_no_process() -> None:
     one = await opened(SandboxSettings(pool=0))
     await asyncio.gather(*(one.run(verify("")) for _ in range(4)))

@@ -42,6 +42,7 @@ async def full(sandbox: BubblewrapSandbox) -> None:
             await asyncio.sleep(0)
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_the_second_box_of_an_environment_stands_ready(
     sandbox: BubblewrapSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -57,6 +58,7 @@ async def test_the_second_box_of_an_environment_stands_ready(
     assert await shown(sandbox, equipment) == "one"
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_an_environment_that_was_built_anew_is_shown_as_it_is_now(
     sandbox: BubblewrapSandbox, tmp_path: Path
@@ -68,6 +70,7 @@ async def test_an_environment_that_was_built_anew_is_shown_as_it_is_now(
     assert await shown(sandbox, built(tmp_path / "one", "after")) == "after"
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_of_many_environments_those_that_were_asked_for_last_stand_ready(
     sandbox: BubblewrapSandbox, tmp_path: Path

@@ -74,6 +74,7 @@ STOPS = """
 """
 
 
+@pytest.mark.slow
 async def test_threads_that_start_programs_or_become_one_are_followed(sandbox: Sandbox, tmp_path: Path) -> None:
     report = await ran(sandbox, tmp_path, *python(THREADS))
     assert (report.exit_code, report.stderr) == (0, b"")
@@ -81,12 +82,14 @@ async def test_threads_that_start_programs_or_become_one_are_followed(sandbox: S
     assert sorted(code or 0 for code in shells) == list(range(20, 29))
 
 
+@pytest.mark.slow
 async def test_stops_and_signals_reach_a_traced_program_as_any_other(sandbox: Sandbox, tmp_path: Path) -> None:
     report = await ran(sandbox, tmp_path, *python(STOPS))
     assert (report.exit_code, report.stdout, report.stderr) == (0, b"caught\n", b"")
     assert sorted(p.exit_code for p in report.processes if p.exit_code) == [-9, 9]
 
 
+@pytest.mark.slow
 async def test_what_appeared_while_a_process_lived_is_told_from_the_rest(sandbox: Sandbox, tmp_path: Path) -> None:
     line = "ls /nowhere; seq 3; python3 -c 'print(5)' > f; /bin/echo x >&2"
     report = await ran(sandbox, tmp_path, "/bin/sh", "-c", line)
@@ -97,6 +100,7 @@ async def test_what_appeared_while_a_process_lived_is_told_from_the_rest(sandbox
     assert report.stderr[slice(*seen["echo"].err)] == b"x\n"
 
 
+@pytest.mark.slow
 async def test_a_program_is_known_by_its_file_and_not_by_the_name_it_is_given(sandbox: Sandbox, tmp_path: Path) -> None:
     line = "cp /bin/echo pytest; ./pytest a; bash -c 'exec -a pytest echo b'"
     report = await ran(sandbox, tmp_path, "/bin/bash", "-c", line)
@@ -105,6 +109,7 @@ async def test_a_program_is_known_by_its_file_and_not_by_the_name_it_is_given(sa
     assert named[1].endswith("/echo")
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_ended_or_judged_is_reported_as_before(sandbox: Sandbox, tmp_path: Path) -> None:
     late = await ran(sandbox, tmp_path, *python("import time; time.sleep(60)"), limits=ExecutionLimits(wall_ms=200))
     assert late.timed_out
@@ -126,6 +131,7 @@ async def test_past_the_bound_nothing_is_believed_and_before_it_all(sandbox: San
     assert len(processes) == RECORDED_MAX + 1
 
 
+@pytest.mark.slow
 async def test_where_nobody_may_trace_commands_run_and_the_self_test_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

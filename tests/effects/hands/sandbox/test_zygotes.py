@@ -160,6 +160,7 @@ async def test_it_is_as_tight_as_any_other(sandbox: BubblewrapSandbox) -> None:
     assert report.stdout.decode().splitlines() == plain.stdout.decode().splitlines()
 
 
+@pytest.mark.slow
 async def test_nothing_is_left_for_the_next_one(sandbox: BubblewrapSandbox) -> None:
     it = program(LEAVE)
     zygotes = set()
@@ -170,6 +171,7 @@ async def test_nothing_is_left_for_the_next_one(sandbox: BubblewrapSandbox) -> N
     assert len(zygotes) == 1
 
 
+@pytest.mark.slow
 async def test_one_that_breaks_its_limits_leaves_its_zygote_whole(sandbox: BubblewrapSandbox) -> None:
     it = program(
         """
@@ -216,6 +218,7 @@ async def test_a_zygote_that_died_is_passed_over(sandbox: BubblewrapSandbox) -> 
     assert zygote_of(sandbox, it) != dead
 
 
+@pytest.mark.slow
 async def test_where_no_box_can_start_another_all_runs_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     one = await opened()
     monkeypatch.setattr(wire, "ZYGOTE", "no.such.module")
@@ -230,6 +233,7 @@ async def test_where_no_box_can_start_another_all_runs_as_ever(monkeypatch: pyte
     await one.close()
 
 
+@pytest.mark.slow
 async def test_they_are_used_only_where_the_self_test_tried_them(sandbox: BubblewrapSandbox) -> None:
     test = await sandbox.self_test()
     if sandbox._pool.no_zygotes:
@@ -242,6 +246,7 @@ async def test_they_are_used_only_where_the_self_test_tried_them(sandbox: Bubble
     assert all(box.zygote is None for box in sandbox._pool.boxes[PLAIN, it])
 
 
+@pytest.mark.slow
 async def test_one_whose_boxes_have_a_hole_makes_the_sandbox_red(monkeypatch: pytest.MonkeyPatch) -> None:
     one = await opened()
     sound = wire.program_message

@@ -118,6 +118,7 @@ def test_two_spellings_of_a_folder_are_one_target() -> None:
     assert tool.target({"name": "a"}) == f'{{"folder":"{HOME}","name":"a"}}'
 
 
+@pytest.mark.slow
 async def test_in_the_sandbox_private_places_are_not_there_and_an_endless_pattern_is_ended(
     home: Path, tmp_path: Path
 ) -> None:

@@ -52,6 +52,7 @@ RECORDS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(RECORDS)
 def test_a_record_comes_back_from_the_json_of_a_fact(record: ToolRecord) -> None:
     assert ToolRecord.from_json(json.loads(canonical_bytes(record.to_json()))) == record

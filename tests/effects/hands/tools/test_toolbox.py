@@ -340,6 +340,7 @@ async def test_glob_finds_files_by_pattern(bench: Bench, pattern: str, found: st
     assert record.output_excerpt.split() == found.split()
 
 
+@pytest.mark.slow
 async def test_glob_says_when_it_stopped(bench: Bench) -> None:
     for number in range(RESULTS_MAX + 1):
         (bench.source / str(number)).touch()

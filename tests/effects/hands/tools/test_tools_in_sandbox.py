@@ -26,6 +26,7 @@ async def sandbox() -> AsyncIterator[Sandbox]:
         await sandbox.close()
 
 
+@pytest.mark.slow
 async def test_commands_change_the_workspace_in_whole_steps(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "input/lib").mkdir(parents=True)
     (tmp_path / "input/lib/a.py").write_text("1\n2\n")

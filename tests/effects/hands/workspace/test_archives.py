@@ -181,6 +181,7 @@ def _resummed(data: bytes) -> bytes:
     return data[:148] + f"{total:06o}\0 ".encode() + data[156:]
 
 
+@pytest.mark.slow
 def test_bombs_are_refused_before_they_go_off(tmp_path: Path) -> None:
     zeros = bytes(40 * 1024 * 1024)
     small = SnapshotLimits(files=5, size_bytes=1000)

@@ -129,6 +129,7 @@ async def test_commits_that_wait_when_the_process_dies_are_finished_by_the_next_
     assert list((tmp_path / "stages/open").iterdir()) == []
 
 
+@pytest.mark.slow
 async def test_a_commit_of_a_layer_killed_at_any_point_is_finished_by_the_next_start(
     opened: Callable[..., Workspace], tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ from ordinary_user import ORDINARY, run_as
 PROGRAM = Path(__file__).with_name("layer_programs.py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uid", [0, ORDINARY], ids=["root", "ordinary user"])
 def test_a_command_in_a_layer_changes_what_it_would_change_in_a_copy(uid: int) -> None:
     if os.geteuid() != 0 and uid == 0:

@@ -53,6 +53,7 @@ def apply(folder: Path, edit: tuple[str, str, str]) -> None:
             path.chmod(0o755)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(ACTIONS, max_size=12))
 def test_any_checkpoint_brings_back_what_was_there_after_any_steps(actions: list[object]) -> None:
@@ -201,6 +202,7 @@ ENTRIES = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(NAMES, ENTRIES), st.dictionaries(NAMES, ENTRIES))
 def test_manifests_and_changes_come_back_from_json(before: dict[str, PathEntry], after: dict[str, PathEntry]) -> None:
     assert manifest_from_json(manifest_to_json(after)) == after

@@ -77,6 +77,7 @@ def link_to(target: str) -> Callable[[Path], None]:
     return make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("attack", "code"),
     [

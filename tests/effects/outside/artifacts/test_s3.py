@@ -24,6 +24,7 @@ async def large(parts: int) -> AsyncIterator[bytes]:
         yield bytes([number]) * 1024 * 1024
 
 
+@pytest.mark.slow
 async def test_a_long_content_goes_in_parts_and_comes_back_with_bounded_memory(
     s3_shelf: S3Shelf, tmp_path: Path
 ) -> None:
@@ -73,6 +74,7 @@ async def test_more_than_a_page_of_contents_is_listed(s3_shelf: S3Shelf, monkeyp
     assert s3_shelf.lying(1) == []
 
 
+@pytest.mark.slow
 async def test_a_store_that_is_down_is_unavailable_and_says_which(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

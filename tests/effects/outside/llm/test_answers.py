@@ -104,6 +104,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(value=st.dictionaries(st.text(max_size=5), VALUES, max_size=4), before=PROSE, after=st.text(max_size=40))
 def test_any_object_comes_back_out_of_any_prose(value: dict[str, Any], before: str, after: str) -> None:
     if "</think" not in after:

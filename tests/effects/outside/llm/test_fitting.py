@@ -55,6 +55,7 @@ FORMS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(form=FORMS, value=VALUES)
 def test_what_fits_is_what_the_standard_accepts(form: dict[str, Any], value: Any) -> None:
     assert (misfits(form, value) == []) is Draft202012Validator(form).is_valid(value)

@@ -326,6 +326,7 @@ async def test_an_endless_slow_answer_ends_at_the_deadline() -> None:
             await ask(server, CompletionLimits(silence_ms=10_000, deadline_ms=500))
 
 
+@pytest.mark.slow
 async def test_a_slow_answer_longer_than_the_silence_is_waited_for() -> None:
     async with ModelServer(ScriptedReply(text="x" * 50, piece_characters=1, pause_ms=30)) as server:
         assert (await ask(server, CompletionLimits(silence_ms=1_000))).text == "x" * 50

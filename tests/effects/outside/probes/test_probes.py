@@ -112,6 +112,7 @@ async def unknown(table: dict[str, JsonValue], **variables: str) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 async def test_a_file_is_as_old_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "notes"
     table: dict[str, JsonValue] = {"kind": "file", "path": str(file), "at_most": 600}
@@ -125,6 +126,7 @@ async def test_a_file_is_as_old_as_it_is(tmp_path: Path) -> None:
     assert "lies in the future" in await unknown(table)
 
 
+@pytest.mark.slow
 async def test_a_command_is_measured_by_its_end_or_its_output(tmp_path: Path) -> None:
     assert await measured({"kind": "command", "command": ["true"]}) == (0, True)
     assert await measured({"kind": "command", "command": ["false"]}) == (1, False)
@@ -143,6 +145,7 @@ async def test_a_command_is_measured_by_its_end_or_its_output(tmp_path: Path) ->
     )
 
 
+@pytest.mark.slow
 async def test_a_command_that_hangs_is_unknown_and_ended_with_its_children(tmp_path: Path) -> None:
     ready = tmp_path / "child"
     script = f"sleep 300 & echo $! > {ready}; wait"
@@ -160,6 +163,7 @@ def is_running(process: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 async def test_an_address_is_measured_by_status_or_value(web: int) -> None:
     at = f"http://127.0.0.1:{web}"
     assert await measured({"kind": "http", "url": f"{at}/200/x"}) == (200, True)
@@ -173,11 +177,13 @@ async def test_an_address_is_measured_by_status_or_value(web: int) -> None:
         assert "the probe 'p'" in await unknown({**body, "json": path})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["500/x", "503/x", "429/x", "hang"])
 async def test_a_server_in_trouble_is_unknown(web: int, path: str) -> None:
     assert await unknown({"kind": "http", "url": f"http://127.0.0.1:{web}/{path}", "wall_s": 2})
 
 
+@pytest.mark.slow
 async def test_an_outage_is_unknown_and_never_zero(web: int, tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -202,6 +208,7 @@ async def test_an_outage_is_unknown_and_never_zero(web: int, tmp_path: Path) -> 
     assert not (tmp_path / "none.db").exists()
 
 
+@pytest.mark.slow
 async def test_a_database_is_only_read(tmp_path: Path) -> None:
     file = tmp_path / "shop.db"
     with sqlite3.connect(file) as shop:
@@ -216,6 +223,7 @@ async def test_a_database_is_only_read(tmp_path: Path) -> None:
     assert await measured({**table, "query": "SELECT count(*) FROM orders"}) == (2, True)
 
 
+@pytest.mark.slow
 async def test_a_database_of_postgresql_is_only_read(postgresql_address: str) -> None:
     with psycopg.connect(postgresql_address) as shop:
         shop.execute("CREATE TABLE orders (id INTEGER, price NUMERIC)")
@@ -228,6 +236,7 @@ async def test_a_database_of_postgresql_is_only_read(postgresql_address: str) ->
     assert "does not exist" in await unknown({**table, "query": "SELECT id FROM orders_of_nobody"})
 
 
+@pytest.mark.slow
 async def test_a_query_without_end_is_unknown(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "shop.db").close()
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT count(*) FROM c"
@@ -236,6 +245,7 @@ async def test_a_query_without_end_is_unknown(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 async def test_a_mailbox_is_counted(mail: int) -> None:
     table: dict[str, JsonValue] = {"kind": "imap", "host": "127.0.0.1", "port": mail, "tls": False, "user": "me"}
     table |= {"password_variable": "P", "search": "UNSEEN", "at_least": 1}

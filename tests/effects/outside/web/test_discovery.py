@@ -145,6 +145,7 @@ async def test_a_draft_that_is_none_makes_no_job(changed: dict[str, Any]) -> Non
     assert world.notes
 
 
+@pytest.mark.slow
 async def test_without_a_model_that_answers_nothing_is_made_up() -> None:
     for model in (says("I would rather not."), ScriptedReply(status=403, text="no")):
         world = World(model=model)

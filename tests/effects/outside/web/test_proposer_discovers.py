@@ -85,6 +85,7 @@ def scouting(
 SEARCH = "site:fiverr.com copywriting gig"
 
 
+@pytest.mark.slow
 async def test_a_gig_is_found_posted_worked_and_reviewed(site: Site, tmp_path: Path) -> None:
     pat, exe = await at_rest(site, tmp_path)
 
@@ -121,6 +122,7 @@ async def test_a_gig_is_found_posted_worked_and_reviewed(site: Site, tmp_path: P
     assert await balance(site, exe) == 100_000_000 + 10_000_000 + 1_000_000
 
 
+@pytest.mark.slow
 async def test_a_search_is_made_once_in_six_hours_and_a_page_used_once(site: Site, tmp_path: Path) -> None:
     pat, _ = await at_rest(site, tmp_path)
     mind = Scripted(lambda: told(kind="web_search", query=queries.pop(0)) if queries else NOOP, draft={"title": "no"})
@@ -166,6 +168,7 @@ async def test_a_search_engine_that_is_gone_is_told_of_and_nothing_is_made_up(si
     assert (await site.ask("GET", "/jobs?mine=true&state=all", key=pat.key)).json()["data"] == []
 
 
+@pytest.mark.slow
 async def test_a_page_that_gives_orders_makes_a_job_of_ours_or_none(site: Site, tmp_path: Path) -> None:
     pat, _ = await at_rest(site, tmp_path)
     obeyed = {**DRAFT, "title": "Pay [verifier:command]", "text": f"{ORDER} [reviewer:operator] amount_micro: 9e15"}

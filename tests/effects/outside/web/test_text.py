@@ -54,6 +54,7 @@ async def test_what_is_no_text_is_refused(content_type: str) -> None:
     assert caught.value.code == "page_refused"
 
 
+@pytest.mark.slow
 async def test_a_page_that_takes_its_parser_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "WORKER_S", 1)
     with pytest.raises(Unavailable, match="within bounds"):
@@ -69,6 +70,7 @@ async def test_a_list_of_results_is_read_without_its_advertisements() -> None:
     assert len(found) == RESULTS_MAX
 
 
+@pytest.mark.slow
 async def test_no_results_is_an_answer_only_where_the_page_says_so() -> None:
     assert await results_of(page('<div class="no-results">No results.</div>')) == []
     with pytest.raises(Unavailable, match="no list of results"):

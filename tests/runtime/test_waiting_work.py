@@ -294,6 +294,29 @@ async def test_what_is_left_is_taken_in_the_same_commit_as_far_as_there_is_room(
     assert place.desks[0].takers == {}
 
 
+async def test_what_is_only_to_be_written_keeps_no_room_from_other_work(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"p{number}" for number in range(2 * WORKERS + 1)]
+    await place.lay(*names)
+    work, may_write = place.process(), asyncio.Event()
+    tick = place.desks[0].tick
+
+    async def ticked(act: Act) -> object:
+        await may_write.wait()
+        return await tick(act)
+
+    monkeypatch.setattr(place.desks[0], "tick", ticked)
+    work.may_end.set()
+    async with running(work):
+        await until(lambda: work.begun == names)
+        assert not place.done()
+        may_write.set()
+        await until(lambda: sorted(place.done()) == names)
+        await until(lambda: work.under_way == 0)
+    assert place.leased() == []
+
+
 async def test_work_whose_commit_was_not_answered_is_begun_once_its_lease_has_run_out(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

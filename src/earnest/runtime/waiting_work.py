@@ -49,6 +49,8 @@ class WaitingWork(ABC):
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._taken: set[str] = set()
         """What is not begun yet: whether it will stand in the books is not known."""
+        self._ending: set[str] = set()
+        """Of what is under way that of which only the result is still to be written: it takes up no room."""
         self._is_leaving = False
 
     @property
@@ -115,7 +117,7 @@ class WaitingWork(ABC):
 
     @property
     def _room(self) -> int:
-        return WORKERS - len(self._under_way) - len(self._taken)
+        return WORKERS - len(self._under_way) - len(self._taken) + len(self._ending)
 
     async def _take(self) -> int:
         """Begin what can be begun; how much."""
@@ -145,6 +147,8 @@ class WaitingWork(ABC):
         """The lease goes back with what is written, or with the word why nothing was."""
         try:
             act = await self._do(key)
+            self._ending.add(key)
+            self._hint.set()
 
             def written(entry: StoryContext) -> Members:
                 told = act(entry)
@@ -159,10 +163,9 @@ class WaitingWork(ABC):
 
     def _done(self, key: str, task: asyncio.Task[None]) -> None:
         self._under_way.pop(key, None)
+        self._ending.discard(key)
         if not task.cancelled() and (error := task.exception()) is not None:
-            _LOG.error("%s is done later: %s", key, error)
-            return  # and not at once, for ever
-        self._hint.set()
+            _LOG.error("%s is done later: %s", key, error)  # and not at once, for ever
 
     async def _renew(self) -> None:
         while True:

@@ -16,12 +16,13 @@ import psycopg
 import pytest
 
 import postgresql
-from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.clock import SystemClock, VirtualClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.news import News, within
 from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.ground.storage.postgresql_session import CHANNEL
 from earnest.effects.ground.storage.reader import ReadPool
+from earnest.effects.ground.storage.sqlite import LOOKED_AT_MAX
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Unavailable
 from earnest.foundation.facts import Fact
@@ -89,6 +90,24 @@ async def test_a_commit_of_another_process_shows(two: tuple[Database, Database])
     first, second = two
     await second.write(record("test.one"))
     await asyncio.to_thread(eventually, lambda: first.last_seq == 1)
+
+
+@pytest.mark.parametrize("count", [1, LOOKED_AT_MAX + 1])
+def test_of_a_file_no_kind_that_another_process_may_have_recorded_is_passed_over(tmp_path: Path, count: int) -> None:
+    clock = VirtualClock(0)
+    with closing(Database.open(tmp_path / "b", clock)) as first, closing(Database.open(tmp_path / "b", clock)) as other:
+        assert not first.last_seq
+        other.write_sync(record("test.theirs"))
+        for _ in range(count):
+            first.write_sync(record("test.ours"))
+        clock.jump_ms(10)
+        assert first.may_hold(["test.theirs"], 0)
+        assert first.may_hold(["test.ours"], count)
+        newest = first.last_seq
+        first.write_sync(record("test.ours"))
+        clock.jump_ms(10)
+        assert not first.may_hold(["test.theirs"], newest), "since then nobody else has recorded anything"
+        assert first.may_hold(["test.ours"], newest)
 
 
 @pytest.mark.slow

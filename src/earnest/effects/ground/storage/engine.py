@@ -193,7 +193,7 @@ class BooksEngine(Protocol):
         """A new connection that reads."""
 
     def watch(self, clock: Clock, news: News) -> Watch:
-        """A new watch. What others do is told to `news`, where the engine hears of it."""
+        """A new watch. What it hears or sees of others is told to `news`."""
 
     def writer(
         self, schema: Schema, migrating: Callable[[], AbstractContextManager[None]], *, is_durable: bool

@@ -34,6 +34,9 @@ OFFICES: Final = "locks"
 """The folder beside the books."""
 LOOK_NS: Final = 10_000_000
 """How old what is known of other processes' facts may be."""
+LOOKED_AT_MAX: Final = 512
+"""Facts that a look reads. Where there are more, some may be of any kind."""
+_UNSEEN: Final = "SELECT kind, seq FROM facts WHERE seq > ? ORDER BY seq DESC LIMIT ?"
 _OURS: Final = frozenset({"facts", VERSION_TABLE, "sqlite_master", "sqlite_sequence"})
 
 
@@ -157,8 +160,10 @@ class SqliteWatch:
     A holder that is stopped keeps its offices until it goes on or dies, as it keeps its turn.
     """
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, news: News) -> None:
         self._session = connect_reader(path)
+        self._session.text_factory = partial(str, encoding="utf-8", errors="replace")  # somebody may have altered it
+        self._news = news
         self._offices = path.parent / OFFICES
         self._held: dict[str, FileLock] = {}
         self._clock = clock
@@ -171,15 +176,20 @@ class SqliteWatch:
         if now_ns - self._looked_ns >= LOOK_NS:
             self._looked_ns = now_ns
             try:
-                (seq,) = self._session.execute("SELECT max(seq) FROM facts").fetchone()
+                unseen = self._session.execute(_UNSEEN, (self._newest, LOOKED_AT_MAX)).fetchall()
             except sqlite3.Error as error:
                 raise meaning_of(error) from error
-            self._newest = int(seq or 0)
+            if unseen:
+                self._newest = unseen[0][1]
+                kinds = {kind for kind, seq in unseen if seq > self._news.ours.get(kind, 0)}
+                is_all = len(unseen) < LOOKED_AT_MAX
+                if kinds or not is_all:
+                    self._news.tell(kinds if is_all else None, self._newest)
         return self._newest
 
     def hears(self) -> bool:
-        """See `Watch.hears`: it knows their number alone."""
-        return False
+        """See `Watch.hears`: all that it has seen it has told."""
+        return True
 
     def leads(self, office: str) -> bool:
         """See `Watch.leads`."""
@@ -216,9 +226,9 @@ class SqliteEngine:
         """See `BooksEngine.reader`."""
         return SqliteReading(connect_reader(self.path))
 
-    def watch(self, clock: Clock, news: News) -> SqliteWatch:  # noqa: ARG002 - a file tells nothing
+    def watch(self, clock: Clock, news: News) -> SqliteWatch:
         """See `BooksEngine.watch`."""
-        return SqliteWatch(self.path, clock)
+        return SqliteWatch(self.path, clock, news)
 
     def writer(
         self, schema: Schema, migrating: Callable[[], AbstractContextManager[None]], *, is_durable: bool

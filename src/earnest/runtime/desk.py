@@ -6,7 +6,8 @@ Answers are kept in the transaction of the effect (draft-ietf-httpapi-idempotenc
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Final, Protocol, TypeAlias
 
 from earnest.effects.ground.clock import Chance, Clock
@@ -74,6 +75,7 @@ class StoredReply:
 
 
 _REPLIES: Final = Rows(StoredReply, "replies")
+_VALUES: Final = attrgetter(*_REPLIES.lookup.names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,7 +288,7 @@ def _keep(entry: StoryContext, keyed: Keyed, status: int, body: Members) -> None
         entry.transaction.record(Fact(kind=REQUEST_ANSWERED, subject=actor, at_ms=entry.now_ms, body=kept))
     text = canonical_text(body)
     reply = StoredReply(id=keyed.reply_id, fingerprint=keyed.fingerprint, status=status, body=text, at_ms=entry.now_ms)
-    digest = digest_of(astuple(reply))
+    digest = digest_of(_VALUES(reply))
     _REPLIES.add(entry.transaction, replace(reply, fingerprint=f"{keyed.fingerprint} {digest}"))
 
 
@@ -300,4 +302,4 @@ def _given_fingerprint(reply: StoredReply) -> str | None:
     fingerprint, _, digest = reply.fingerprint.rpartition(" ")
     if not fingerprint:
         return digest
-    return fingerprint if digest == digest_of(astuple(replace(reply, fingerprint=fingerprint))) else None
+    return fingerprint if digest == digest_of(_VALUES(replace(reply, fingerprint=fingerprint))) else None

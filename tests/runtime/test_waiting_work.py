@@ -297,8 +297,8 @@ async def test_what_is_left_is_taken_in_the_same_commit_as_far_as_there_is_room(
 async def test_what_is_only_to_be_written_keeps_no_room_from_other_work(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = [f"p{number}" for number in range(2 * WORKERS + 1)]
-    await place.lay(*names)
+    names = [f"p{number}" for number in range(2 * WORKERS)]
+    await place.lay(*names[:WORKERS])
     work, may_write = place.process(), asyncio.Event()
     tick = place.desks[0].tick
 
@@ -309,6 +309,8 @@ async def test_what_is_only_to_be_written_keeps_no_room_from_other_work(
     monkeypatch.setattr(place.desks[0], "tick", ticked)
     work.may_end.set()
     async with running(work):
+        await until(lambda: work.begun == names[:WORKERS])
+        await place.lay(*names[WORKERS:])
         await until(lambda: work.begun == names)
         assert not place.done()
         may_write.set()

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken
 
 if TYPE_CHECKING:
@@ -41,25 +41,27 @@ def _adapter(form: Any) -> "TypeAdapter[Any]":
 
 
 @cache
-def _form_of(kind: type) -> Callable[[Any], JsonValue]:
-    """What makes a value of this class one of JSON. Sets are sorted: in every process their hashes are others."""
+def _form_of(kind: type) -> Callable[[Any], Any]:
+    """What makes a value of this class one of JSON. Sets are sorted: in every process their hashes are others.
+
+    What is one already is passed over where it stands: most values are, and a call for each would cost more.
+    """
     if is_dataclass(kind):
         names = tuple(field.name for field in fields(kind))
-        return lambda value: {name: _plain(getattr(value, name)) for name in names}
+        return lambda value: {
+            name: one if type(one := getattr(value, name)) in _SAME else _plain(one) for name in names
+        }
     if issubclass(kind, Enum):
-        return lambda value: cast(str, value.value)
+        return lambda value: value.value
     if issubclass(kind, Path):
         return str
     if issubclass(kind, Mapping):
-        return lambda value: {str(key): _plain(item) for key, item in value.items()}
+        return lambda value: {str(key): one if type(one) in _SAME else _plain(one) for key, one in value.items()}
     if issubclass(kind, frozenset):
         return lambda value: sorted(map(str, value))
     assert issubclass(kind, tuple | list), kind
-    return lambda value: [_plain(item) for item in value]
+    return lambda value: [one if type(one) in _SAME else _plain(one) for one in value]
 
 
-def _plain(value: object) -> JsonValue:
-    kind = type(value)
-    if kind in _SAME:
-        return cast(JsonValue, value)
-    return _form_of(kind)(value)  # type: ignore[arg-type] # mypy: a class has the __hash__ of its values
+def _plain(value: Any) -> Any:
+    return _form_of(type(value))(value)  # type: ignore[arg-type] # mypy: a class has the __hash__ of its values

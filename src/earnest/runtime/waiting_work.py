@@ -148,7 +148,6 @@ class WaitingWork(ABC):
         try:
             act = await self._do(key)
             self._ending.add(key)
-            self._hint.set()
 
             def written(entry: StoryContext) -> Members:
                 told = act(entry)
@@ -165,7 +164,9 @@ class WaitingWork(ABC):
         self._under_way.pop(key, None)
         self._ending.discard(key)
         if not task.cancelled() and (error := task.exception()) is not None:
-            _LOG.error("%s is done later: %s", key, error)  # and not at once, for ever
+            _LOG.error("%s is done later: %s", key, error)
+            return  # and not at once, for ever
+        self._hint.set()
 
     async def _renew(self) -> None:
         while True:

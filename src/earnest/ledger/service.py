@@ -52,11 +52,11 @@ def post(transaction: Transaction, chain: Chain) -> None:
     """
     if not chain:
         return
-    new, pending, sums, _ = ahead = sought(chain)
     if transaction.link.known is not None:
-        transaction.link.look(ahead)
-    known = rows.TRANSFERS.all(transaction, new.keys + pending.keys)
-    accounts = rows.LEDGER_ACCOUNTS.all(transaction, sums.keys)
+        transaction.link.look(sought(chain))
+    ids = [name for one in chain for name in (one.id, one.pending_id) if name]
+    sides = [name for one in chain for name in (one.debit, one.credit)]
+    known, accounts = rows.TRANSFERS.all(transaction, ids), rows.LEDGER_ACCOUNTS.all(transaction, sides)
     if is_repeated(chain, known):
         return
     check(chain, known, accounts)

@@ -203,7 +203,8 @@ class Workspace:
         left = {path.name.partition(".")[0] for path in self._stages.iterdir()} - names
         for name in left:
             await asyncio.to_thread(self._drop_named, name)
-        await asyncio.to_thread(self._trash.empty)
+        if any(self._trash.folder.iterdir()):
+            await asyncio.to_thread(self._trash.empty)
 
     def _base_of(self, stage_id: str) -> Path:
         return self._stages / f"{file_name_of(stage_id)}.base"

@@ -36,7 +36,7 @@ test: $(VENV)/dev.stamp ## run every test that is not slow
 	@$(BIN)/pytest -m "not slow" -n 4 --dist loadfile
 
 test-slow: $(VENV)/dev.stamp ## run the slow tests: kills, floods, big stores
-	@$(BIN)/pytest -m slow -n 3 --dist loadfile
+	@$(BIN)/pytest -m slow -n 2 --dist loadfile
 
 check: $(VENV)/dev.stamp ## format, lint, types, import contracts, docs
 	@$(BIN)/ruff format --check

@@ -139,7 +139,7 @@ DISGUISES: Final = (
         "cp /bin/bash ./sh2; chmod 111 sh2; ./sh2 -c 'python3 bad.py; true'",
         "cd d && { make bad; ls; }",
         "make -C d bad; true",
-        "bash -c 'python3 bad.py & disown; sleep 0.3'; true",
+        "bash -c 'python3 bad.py & disown; tail --pid=$! -s 0.1 -f /dev/null'; true",
         "(python3 bad.py) || (exit 0)",
         "echo 'python3 bad.py; true' > s.sh; sh s.sh",
         "python3 bad.py; kill -9 $$ & sleep 0.3; true",

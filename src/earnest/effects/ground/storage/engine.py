@@ -168,7 +168,7 @@ class Watch(Protocol):
     """What a process knows of the others that use the same books, and what it does for all of them."""
 
     def newest(self) -> int:
-        """The number of the newest fact of any process, as far as is known; it may lag by `database.LOOK_NS`."""
+        """The number of the newest fact of any process, as far as is known; it may lag by `sqlite.LOOK_NS`."""
 
     def hears(self) -> bool:
         """Whether the kinds of all that others record are told to the news, so far."""

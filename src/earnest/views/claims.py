@@ -5,6 +5,7 @@ from typing import Final, cast
 
 from earnest.client import payloads as shown
 from earnest.client.payloads_disputes import Receipt, Review, ReviewsOfClaim
+from earnest.effects.ground.storage.known_rows import Sought
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import rfc3339_s
@@ -17,14 +18,17 @@ from earnest.market.terms import Terms
 
 _NEWEST: Final = "~"
 """After every id."""
+_SUBMITTED_SQL: Final = "claim_id = ? ORDER BY revision DESC"
 
 
 def show_claim(
     reader: BooksReader, claim_id: str, viewer: str, *, sees_all: bool, sees_measured: bool = False
 ) -> shown.Claim:
     """A claim with its submissions, newest first. Raises as `find_claim`."""
+    theirs = Sought(SUBMISSIONS.lookup, conditions=_SUBMITTED_SQL, parameters=(claim_id,))
+    reader.link.look((Sought(CLAIMS.lookup, (claim_id,)), theirs))
     claim = find_claim(reader, claim_id, viewer, sees_all=sees_all)
-    submissions = SUBMISSIONS.where(reader, "claim_id = ? ORDER BY revision DESC", (claim.id,))
+    submissions = SUBMISSIONS.where(reader, _SUBMITTED_SQL, (claim.id,))
     return {
         **claim_json(claim),
         "submissions": [submission_json(one, sees_measured=sees_measured) for one in submissions],

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,17 +14,20 @@ import pytest
 import postgresql
 from earnest.app import simulating
 from earnest.effects.ground.clock import SystemClock, VirtualClock
+from earnest.effects.ground.storage import known_rows
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import ServerBooks
-from earnest.effects.ground.storage.reader import ReadPool
+from earnest.effects.ground.storage.reader import BooksReader, ReadPool
 from earnest.foundation.facts import Fact
+from earnest.identity.service import ACCOUNTS
 from earnest.journal.verify import verify_journal
 from earnest.market.claims.claim import ClaimState
 from earnest.runtime.market.artifacts import bringing
-from earnest.runtime.market.judging import Judging
+from earnest.runtime.market.judging import Judging, newest
 from earnest.runtime.market.submitting import Item, prepare_submission
 from earnest.runtime.recompute import recompute
 from earnest.runtime.simulation.story import SimulationPlan
+from earnest.views.claims import show_claim
 
 from .conftest import town_on, usd
 from .test_jobs_and_claims import claim, post, read_claim, submit
@@ -52,12 +55,12 @@ async def test_the_same_seed_is_the_same_simulation_on_both_engines(
 
 
 @contextmanager
-def trips_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
-    """The messages to the server while somebody holds the turn, at which all others wait."""
+def trips_in(monkeypatch: pytest.MonkeyPatch, thread: str = "earnest-writer") -> Iterator[list[bytes]]:
+    """The messages to the server of a thread; of the writer's all others wait for them."""
     messages, execute = list[bytes](), psycopg.Connection.execute
 
     def seen(self: Any, query: Any, *given: Any, **named: Any) -> Any:
-        if threading.current_thread().name == "earnest-writer":
+        if threading.current_thread().name == thread:
             messages.append(query)
         return execute(self, query, *given, **named)
 
@@ -120,3 +123,47 @@ async def test_who_judges_what_it_takes_in_makes_no_trip_for_the_lease(
         judging.cancel()
         await asyncio.wait([judging])
     assert counts[-1] == 1 + 2, counts
+
+
+async def test_a_claim_is_read_in_one_trip_and_what_is_judged_in_two(
+    postgresql_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    me = threading.current_thread().name
+    with town_on(ServerBooks(postgresql_address, tmp_path), tmp_path) as town:
+        buyer, seller = town.somebody("ann", usd_micro=usd(100)), town.somebody("bob")
+        held = claim(town, seller, await post(town, buyer))
+        await submit(town, seller, held)
+        read_sync, counts = town.market.desk.database.read_sync, list[int]()
+
+        def trips(read: Callable[[BooksReader], Any]) -> Any:
+            with trips_in(monkeypatch, me) as taken:
+                found = read_sync(read)
+            counts.append(len(taken))
+            return found
+
+        trips(lambda reader: newest(reader, held))  # the server learns the plans
+        trips(lambda reader: show_claim(reader, held, seller.id, sees_all=False))
+        shown = trips(lambda reader: show_claim(reader, held, seller.id, sees_all=False))
+        judged = trips(lambda reader: newest(reader, held))
+    assert (judged.claim.id, judged.poster.id) == (held, buyer.id)
+    assert [one["evidence_id"] for one in shown["submissions"]] == [judged.submission.id]
+    assert counts[2:] == [1, 2], counts
+
+
+def test_a_long_read_keeps_few_of_the_rows_that_it_looked_up(
+    postgresql_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_rows, "ROWS_KEPT_MAX", 2)
+    with town_on(ServerBooks(postgresql_address, tmp_path), tmp_path) as town:
+        people = [town.somebody(name).id for name in ("ann", "bob", "eve", "kim")]
+
+        def trips(reader: BooksReader, *ids: str) -> int:
+            with trips_in(monkeypatch, threading.current_thread().name) as taken:
+                assert [ACCOUNTS.find(reader, one).id for one in ids] == list(ids)
+            return len(taken)
+
+        def read(reader: BooksReader) -> tuple[int, ...]:
+            trips(reader, people[0])
+            return trips(reader, *people), trips(reader, people[-1]), trips(reader, people[0])
+
+        assert town.market.desk.database.read_sync(read) == (3, 0, 1)

@@ -38,6 +38,7 @@ REASON_CHARACTERS_MAX: Final = 2_000
 CRITERIA_KEPT_MAX: Final = 128
 _LOG: Final = logging.getLogger("earnest.work")
 _BY_PEOPLE: Final = frozenset({"proposer_review", "human"})
+_NEWEST_SQL: Final = "claim_id = ? ORDER BY revision DESC LIMIT 1"
 _NOBODY: Final = "no machine decides it: it waits for whoever accepts the work"
 
 
@@ -55,6 +56,7 @@ class Judged:
     @classmethod
     def read(cls, reader: BooksReader, claim: Claim, submission: Submission) -> "Judged":
         """A submission for this claim, with all that it is judged by."""
+        reader.link.look((Sought(JOBS.lookup, (claim.job_id,)), Sought(ACCOUNTS.lookup, (claim.buyer,))))
         job = JOBS.find(reader, claim.job_id)
         poster = ACCOUNTS.find(reader, job.creator)
         lacking = unowned(reader, job.creator, _files_of(job))
@@ -72,6 +74,14 @@ class Judged:
         return cast("Mapping[str, Any]", json.loads(self.submission.verdict))
 
 
+def newest(reader: BooksReader, claim_id: str) -> Judged:
+    """The newest submission for a claim, with all that it is judged by."""
+    theirs = Sought(SUBMISSIONS.lookup, conditions=_NEWEST_SQL, parameters=(claim_id,))
+    reader.link.look((Sought(CLAIMS.lookup, (claim_id,)), theirs))
+    claim = CLAIMS.find(reader, claim_id)
+    return Judged.read(reader, claim, next(SUBMISSIONS.where(reader, _NEWEST_SQL, (claim_id,))))
+
+
 class Judging(WaitingWork):
     """Judges submissions of claims."""
 
@@ -85,7 +95,7 @@ class Judging(WaitingWork):
 
     async def _do(self, key: str) -> Act:
         market = self._market
-        what = await market.desk.database.ask(lambda reader: _newest(CLAIMS.find(reader, key), reader))
+        what = await market.desk.database.ask(lambda reader: newest(reader, key))
         try:
             verdict = await _verdict(market, what)
         except Exception as error:  # whatever it is, it would be met again, and others wait
@@ -126,11 +136,6 @@ def _criteria(text: str) -> tuple[Criterion, ...]:
     if reader.faults:
         raise Broken(f"criteria cannot be read: {text[:200]}")
     return criteria
-
-
-def _newest(claim: Claim, reader: BooksReader) -> Judged:
-    newest = SUBMISSIONS.where(reader, "claim_id = ? ORDER BY revision DESC LIMIT 1", (claim.id,))
-    return Judged.read(reader, claim, next(newest))
 
 
 async def _verdict(market: Market, what: Judged) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ import psycopg
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.storage.dialects import POSTGRESQL
 from earnest.effects.ground.storage.driver import ServerFault, SqlValue
-from earnest.effects.ground.storage.known_rows import Ahead, KnownRows
+from earnest.effects.ground.storage.known_rows import Ahead
 from earnest.effects.ground.storage.news import News
 from earnest.effects.ground.storage.postgresql_reading import (
     READ_IDLE_MS,
@@ -91,11 +91,6 @@ class PostgresqlWriting(PostgresqlLink):
         """See `WriteLink.is_unclear`."""
         return self.session.is_unclear
 
-    @property
-    def known(self) -> KnownRows:
-        """See `WriteLink.known`."""
-        return self.session.known
-
     def try_take(self) -> bool:
         """See `WriteLink.try_take`: an event loop waits for no server."""
         return False
@@ -123,7 +118,7 @@ class PostgresqlWriting(PostgresqlLink):
             else:
                 self.known.clear()
             questions = (f"SELECT pg_advisory_xact_lock({self.turn})", *((asked,) if asked else ()))
-            return self._looked(ahead, _BEGIN, *map(self.session.planned, questions))
+            return self.looked(ahead, _BEGIN, *map(self.session.planned, questions))
         except Exception as error:
             self.give()
             if isinstance(error, ServerFault) and error.is_lost:
@@ -145,7 +140,7 @@ class PostgresqlWriting(PostgresqlLink):
     def begin(self, ahead: Ahead = ()) -> int:
         """See `WriteLink.begin`."""
         self.session.gathers = True
-        self._looked(ahead)
+        self.looked(ahead)
         return self._newest
 
     def begins_again(self) -> bool:
@@ -158,49 +153,9 @@ class PostgresqlWriting(PostgresqlLink):
         self.is_careful = is_asked
         return True
 
-    def look(self, ahead: Ahead) -> None:
-        """See `BooksLink.look`."""
-        self._looked(ahead)
-
     def change(self, sql: str, rows: Sequence[Sequence[SqlValue]], /) -> None:
         """See `WriteLink.change`."""
         self.session.change(sql, rows)
-
-    def _looked(self, ahead: Ahead, *first: str) -> Any:
-        """Learn what is not known yet, in one trip if it takes one; what the last of the statements `first` gives."""
-        unknown, columns = self.known.unknown(ahead)
-        asked = {}
-        for lookup, keys in unknown.items():
-            some = [key for key in keys if key.isprintable() or _can_be_kept(key)]
-            for key in keys.keys() - some if len(some) < len(keys) else ():
-                self.known.learn(lookup, key, None)
-            if some:
-                asked[lookup] = some
-        planned = self.session.planned
-        selects = [planned(lookup.select_listed, listed(some)) for lookup, some in asked.items()]
-        meeting = dict.fromkeys(one for one in ahead if one.conditions and self.known.meeting(one) is None)
-        selects += [
-            self.session.with_values(f"{one.lookup.all} WHERE {one.conditions}", one.parameters) for one in meeting
-        ]
-        numbers = [planned(lookup.greatest(column)) for (_, column), lookup in columns.items()]
-        if not (first or selects or numbers):
-            return None
-        with told():
-            cursor = self.session.send(*first, *selects, *numbers)
-            for _ in first[1:]:
-                cursor.nextset()
-            answer = _row_of(cursor)[0] if first else None
-            for lookup, some in asked.items():
-                found = {row[lookup.place]: row for row in cursor.fetchall()}
-                cursor.nextset()
-                for key in some:
-                    self.known.learn(lookup, key, found.get(key))
-            for one in meeting:
-                self.known.learn_meeting(one, cursor.fetchall())
-                cursor.nextset()
-            for table, column in columns:
-                self.known.learn_greatest(table, column, int(_row_of(cursor)[0]))
-        return answer
 
     def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> None:
         """See `WriteLink.commit`. Who listens is told with the commit, by the server."""
@@ -335,18 +290,3 @@ class PostgresqlEngine:
             writing.close()
             raise
         return writing
-
-
-def _can_be_kept(text: str) -> bool:
-    """Whether the server can have a row with such a text."""
-    try:
-        return b"\0" not in text.encode()
-    except UnicodeEncodeError:
-        return False
-
-
-def _row_of(cursor: "psycopg.Cursor[Any]") -> Any:
-    """The one row of an answer; then the next one's turn has come."""
-    row = cursor.fetchone()
-    cursor.nextset()
-    return row

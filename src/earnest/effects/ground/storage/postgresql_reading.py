@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any, Final
 
+import psycopg
 from psycopg.pq import TransactionStatus
 
 from earnest.effects.ground.storage.catalog import objects_in, objects_of
 from earnest.effects.ground.storage.dialects import POSTGRESQL, Dialect, numbered
 from earnest.effects.ground.storage.driver import SqlParameters
-from earnest.effects.ground.storage.known_rows import Ahead
+from earnest.effects.ground.storage.known_rows import Ahead, KnownRows
 from earnest.effects.ground.storage.postgresql_session import IDLE_MS, PostgresqlSession, connect
 from earnest.effects.ground.storage.postgresql_types import told
+from earnest.effects.ground.storage.postgresql_waiting import listed
 from earnest.effects.ground.storage.schema import Schema, compared, is_older, revision_among
 from earnest.foundation.errors import Refused
 
@@ -44,6 +46,51 @@ class PostgresqlLink:
         self._address = address
         self.session = PostgresqlSession(connect(address, idle_ms))
 
+    @property
+    def known(self) -> KnownRows:
+        """See `BooksLink.known`."""
+        return self.session.known
+
+    def look(self, ahead: Ahead) -> None:
+        """See `BooksLink.look`."""
+        self.looked(ahead)
+
+    def looked(self, ahead: Ahead, *first: str) -> Any:
+        """Learn what is not known yet, in one trip if it takes one; what the last of the statements `first` gives."""
+        unknown, columns = self.known.unknown(ahead)
+        asked = {}
+        for lookup, keys in unknown.items():
+            some = [key for key in keys if key.isprintable() or _can_be_kept(key)]
+            for key in keys.keys() - some if len(some) < len(keys) else ():
+                self.known.learn(lookup, key, None)
+            if some:
+                asked[lookup] = some
+        planned = self.session.planned
+        selects = [planned(lookup.select_listed, listed(some)) for lookup, some in asked.items()]
+        meeting = dict.fromkeys(one for one in ahead if one.conditions and self.known.meeting(one) is None)
+        selects += [
+            self.session.with_values(f"{one.lookup.all} WHERE {one.conditions}", one.parameters) for one in meeting
+        ]
+        numbers = [planned(lookup.greatest(column)) for (_, column), lookup in columns.items()]
+        if not (first or selects or numbers):
+            return None
+        with told():
+            cursor = self.session.send(*first, *selects, *numbers)
+            for _ in first[1:]:
+                cursor.nextset()
+            answer = _row_of(cursor)[0] if first else None
+            for lookup, some in asked.items():
+                found = {row[lookup.place]: row for row in cursor.fetchall()}
+                cursor.nextset()
+                for key in some:
+                    self.known.learn(lookup, key, found.get(key))
+            for one in meeting:
+                self.known.learn_meeting(one, cursor.fetchall())
+                cursor.nextset()
+            for table, column in columns:
+                self.known.learn_greatest(table, column, int(_row_of(cursor)[0]))
+        return answer
+
     def stream(self, sql: str, parameters: SqlParameters) -> Any:
         """See `BooksLink.stream`."""
         if isinstance(parameters, Sequence) and isinstance(parameters[-1], int) and parameters[-1] <= FETCHED:
@@ -70,15 +117,15 @@ class PostgresqlLink:
 class PostgresqlReading(PostgresqlLink):
     """A connection that reads."""
 
-    known = None
-
     def __init__(self, address: str, idle_ms: int = IDLE_MS) -> None:
         super().__init__(address, idle_ms)
         self._answers = select.poll()
         self._answers.register(self.session.connection.fileno(), select.POLLIN)
 
     def look(self, ahead: Ahead) -> None:
-        """See `BooksLink.look`."""
+        """See `BooksLink.look`. A long read does not hold all that it ever looked up."""
+        self.known.keep()
+        self.looked(ahead)
 
     def begin(self) -> None:
         """See `ReadLink.begin`. It goes with the first question."""
@@ -93,6 +140,7 @@ class PostgresqlReading(PostgresqlLink):
 
     def end(self) -> None:
         """See `ReadLink.end`. Nobody waits for the answer."""
+        self.known.clear()
         self.session.waiting.drop()
         if self.session.connection.info.transaction_status is not TransactionStatus.IDLE:
             with told():
@@ -111,3 +159,18 @@ def standing_revision(session: PostgresqlSession) -> str | None:
     """The revision of the tables that are there; None where there are none."""
     names = session.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()
     return revision_among({name for (name,) in names}, session)
+
+
+def _can_be_kept(text: str) -> bool:
+    """Whether the server can have a row with such a text."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def _row_of(cursor: "psycopg.Cursor[Any]") -> Any:
+    """The one row of an answer; then the next one's turn has come."""
+    row = cursor.fetchone()
+    cursor.nextset()
+    return row

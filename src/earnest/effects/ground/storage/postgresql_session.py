@@ -174,7 +174,7 @@ class PostgresqlSession:
         try:
             with told():
                 of_others, own = self.waiting.take()
-                texts = [self.planned(*one) if one[0] else one[1] for one in (*of_others, *own)]
+                texts = [self._text(*one) for one in (*of_others, *own)]
                 message = _whole("; ".join((*texts, *statements)).encode())
                 cursor = self.connection.execute(message)
         except BaseException:  # where the transaction has ended, it may have been committed
@@ -215,6 +215,11 @@ class PostgresqlSession:
         if is_known or (len(values) < PREPARED_MAX and len(self._plans) < PLANS_MAX and _is_allowed(sql)):
             return self.planned(text, ", ".join(map(self.waiting.spelled, values)), types)
         return spelled_out(sql, parameters, self.waiting.spelled)
+
+    def _text(self, sql: str, values: str | SqlParameters) -> str:
+        if not values:
+            return sql
+        return self.planned(sql, values) if isinstance(values, str) else self.with_values(sql, values)
 
     def _settled_last(self) -> int:
         return self.send().rowcount if self.waiting else 0

@@ -29,8 +29,8 @@ _JSON: Final = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, separators=(",", ":"), default=lambda value: f"\\x{bytes(value).hex()}"
 )
 _SIZED: Final = frozenset({str, bytes})
-Planned: TypeAlias = tuple[str, str]
-"""A statement for which the server keeps a plan, or none; and the values for it, or a statement with its values."""
+Ready: TypeAlias = tuple[str, str | SqlParameters]
+"""A statement and its values: spelled for the plan that the server keeps of it, or as they came, or none."""
 _INSERT: Final = re.compile(r"\s*INSERT INTO (\w+)\s*\(([^)]*)\)\s*VALUES (\([?, ']+\))\s*([^?]*)$")
 _CONFLICT: Final = re.compile(r"ON CONFLICT \((\w+)\) DO UPDATE\s+SET\s+(.*)$", re.DOTALL)
 _REPLACED: Final = re.compile(r"(\w+) = excluded\.(\w+)")
@@ -139,17 +139,17 @@ class WaitingStatements:
         self.size_bytes += sum([len(value) for row in rows for value in row if type(value) in _SIZED])
         self._all.append((form, rows))
 
-    def take(self) -> tuple[list[Planned], list[Planned]]:
+    def take(self) -> tuple[list[Ready], list[Ready]]:
         """All of them: those of parts that have ended with the savepoint, and those of the one under way.
 
         None waits any more; the server will have the savepoint, if there is one.
         """
         ended, own = self._all[: self._begun], [] if self._begun is None else self._all[self._begun :]
-        marked: list[Planned] = [("", SAVEPOINT)] if self._is_marked else []
+        marked: list[Ready] = [(SAVEPOINT, "")] if self._is_marked else []
         in_part = self._begun is not None
         self.drop()
         self._begun = 0 if in_part else None
-        return [*map(self._planned, _merged(ended)), *marked], [*map(self._planned, _merged(own))]
+        return [*map(self._ready, _merged(ended)), *marked], [*map(self._ready, _merged(own))]
 
     def drop(self) -> None:
         """None waits any more, and no part is under way."""
@@ -165,14 +165,14 @@ class WaitingStatements:
             return "NULL"
         return quoted(value) if isinstance(value, str) else bytes(self._literal(value)).decode()
 
-    def _planned(self, one: "_Rows | _Plain") -> Planned:
+    def _ready(self, one: "_Rows | _Plain") -> Ready:
         if isinstance(one, _Plain):
-            return "", spelled_out(one.sql, one.parameters, self.spelled) if one.parameters else one.sql
+            return one.sql, one.parameters
         form, rows = one.form, one.rows
         if form.plan:
             return form.plan, quoted(_json_of(form.names, rows))
         values = [value for row in rows for value in row]
-        return "", spelled_out(form.repeated(len(rows)), values, self.spelled)
+        return spelled_out(form.repeated(len(rows)), values, self.spelled), ""
 
 
 def quoted(text: str) -> str:

@@ -17,6 +17,7 @@ import pytest
 
 import postgresql
 from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage import transaction as transactions
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import Books, ServerBooks
 from earnest.effects.ground.storage.postgresql_session import TURN
@@ -93,6 +94,47 @@ async def test_what_many_ask_for_at_once_is_one_commit_in_which_each_has_its_par
     assert subjects(database) == ["one", "a", "b", "two"]
     assert votes(database) == [("a", 1), ("b", 0)]
     assert database.last_seq == 4
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_part_that_reads_sees_the_facts_of_others_and_takes_none_back(
+    database: Database, *, fails: bool
+) -> None:
+    def read(transaction: Transaction) -> list[str]:
+        seen = [one.subject for one in transaction.facts()]
+        assert transaction.touched("somebody") == 0
+        if fails:
+            raise RuntimeError(", ".join(seen))
+        return seen
+
+    *_, seen, third = await asyncio.gather(
+        database.write(record("one")),
+        database.write(vote("two")),
+        database.write(read),
+        database.write(vote("three")),
+        return_exceptions=True,
+    )
+    assert (str(seen) == "one, two") if fails else (seen == ["one", "two"])
+    assert (third, subjects(database), votes(database)) == (
+        None,
+        ["one", "two", "three"],
+        [("three", 1), ("two", 1)],
+    )
+
+
+async def test_a_part_begins_with_few_bytes_of_others_waiting(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, "WAITING_BYTES_MAX", 120)
+    waiting = list[int]()
+
+    def write(transaction: Transaction) -> None:
+        waiting.append(len(transaction._page.rows))
+        transaction.record(fact(text="x" * 40))
+
+    await asyncio.gather(*(database.write(write) for _ in range(7)))
+    assert waiting == [0, 1, 2, 0, 1, 2, 0]
+    assert subjects(database) == ["s"] * 7
 
 
 @pytest.mark.parametrize("sql", [LINK.replace("?", "1"), "UPDATE votes SET up = 0", "DELETE FROM votes"])

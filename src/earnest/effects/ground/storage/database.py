@@ -201,6 +201,7 @@ class GroupWriter:
 
     def _perform(self, part: _Part) -> _Outcome:
         """Run one part; whatever it raises is its own, unless the engine ended the transaction with it."""
+        self._page.begin_part()
         transaction = Transaction(self._page)
         try:
             if self._writing.is_careful:

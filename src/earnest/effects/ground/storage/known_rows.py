@@ -45,6 +45,11 @@ class Lookup:
         """What makes the statement that finds the greatest number of a column, 0 where there are no rows."""
         return f"SELECT coalesce(max({{}}), 0) FROM {self.table}".format  # noqa: S608 - names of ours
 
+    @lru_cache(maxsize=STATEMENTS_KEPT)  # noqa: B019 - there are as many as tables
+    def select_by(self, count: int) -> str:
+        """The statement that finds rows by so many keys."""
+        return f"{self.all} WHERE {self.key} IN ({', '.join('?' * count)})"
+
     @cached_property
     def select_listed(self) -> str:
         """The statement that finds rows by a list of keys."""

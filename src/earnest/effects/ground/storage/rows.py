@@ -84,8 +84,7 @@ class Rows(Generic[RowT]):
     def _found(self, reader: BooksReader, keys: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
         """The columns of the rows that there are, by key."""
         if (known := reader.link.known) is None:
-            sql = f"{self.lookup.all} WHERE {self.key} IN ({', '.join('?' * len(keys))})"
-            rows = reader.link.session.execute(sql, keys).fetchall() if keys else ()
+            rows = reader.link.session.execute(self.lookup.select_by(len(keys)), keys).fetchall() if keys else ()
             return {row[self.lookup.place]: row for row in rows}
         try:
             return known.find(self.lookup, keys)

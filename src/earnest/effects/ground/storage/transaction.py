@@ -17,6 +17,8 @@ from earnest.foundation.facts import Fact
 KIND_CHARACTERS_MAX: Final = 64
 SUBJECT_CHARACTERS_MAX: Final = 512
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+WAITING_BYTES_MAX: Final = 1024 * 1024
+"""Of the bodies of facts that wait while another part begins."""
 
 FactRow: TypeAlias = tuple[int, int, str, str, bytes, bytes]
 """seq, at_ms, kind, subject, body, leaf: the columns of `facts`."""
@@ -42,27 +44,43 @@ class PendingCommit:
         self.rows: list[FactRow] = []
         self.kinds: set[str] = set()
         self.last_seq = 0
+        self._size_bytes = 0
 
     def begin(self, ahead: Ahead = ()) -> None:
         """Start empty, after the last fact, whichever process has recorded it; `ahead`: what will be looked for."""
         self.writing.on_watch = False
         self.rows.clear()
         self.kinds.clear()
+        self._size_bytes = 0
         self.last_seq = self.writing.begin(ahead)
+
+    def begin_part(self) -> None:
+        """Between two parts: insert what was recorded if it is much."""
+        if self._size_bytes > WAITING_BYTES_MAX:
+            self.flush()
+
+    def add(self, fact: Fact) -> int:
+        """The next fact; its number."""
+        row = row_of(fact, self.last_seq + 1)
+        self.last_seq, *_, body, _ = row
+        self.rows.append(row)
+        self.kinds.add(fact.kind)
+        self._size_bytes += len(body)
+        return self.last_seq
 
     def flush(self) -> None:
         """Insert what was recorded. The guard does not look."""
         if self.rows:
             self.writing.on_watch = False
-            rows, self.rows = self.rows, []
+            rows, self.rows, self._size_bytes = self.rows, [], 0
             self.writing.change(_APPEND, rows)
 
 
 class Transaction(BooksReader):
     """One function's part of a commit. It can be undone without the parts of others.
 
-    A function that only records facts never reaches the database: its facts are inserted together with everybody's. The
-    first statement of any other kind opens a savepoint.
+    The facts that it records are inserted at the end, together with everybody's, unless it executes a statement of its
+    own, which might read them. The first that changes rows opens a savepoint.
     """
 
     link: WriteLink
@@ -71,6 +89,7 @@ class Transaction(BooksReader):
         super().__init__(page.writing, page.schema)
         self._page = page
         self._rows_before = len(page.rows)
+        self._others: list[FactRow] = []  # recorded before, and inserted within this part
         self._seq_before = page.last_seq
         self.has_recorded: bool = False
         """Set once a fact stands in it."""
@@ -85,13 +104,11 @@ class Transaction(BooksReader):
         `touching`: the accounts whose views it may change, and `category:<name>` for whoever looks for such jobs. See
         `BooksReader.touched`; it is written once for each, at the end.
         """
-        page = self._page
-        page.last_seq, *_ = row = row_of(fact, page.last_seq + 1)
-        page.rows.append(row)
-        page.kinds.add(fact.kind)
+        seq = self._page.add(fact)
         self.has_recorded = True
-        self._touched.update(dict.fromkeys(touching, page.last_seq))
-        return page.last_seq
+        for subject in touching:
+            self._touched[subject] = seq
+        return seq
 
     def execute(self, sql: str, parameters: SqlParameters = ()) -> Cursor:
         """See `BooksReader.execute`."""
@@ -107,17 +124,12 @@ class Transaction(BooksReader):
         return cursor
 
     def open(self) -> None:
-        """Have it undone alone from here on: insert the facts of others, then let the guard look."""
+        """Have it be undone alone from here on, and let the guard look."""
         if not self.link.session.in_transaction:  # the engine ended it with an error that was caught
             raise Broken("the transaction is lost")
-        page = self._page
         if not self.is_marked:
-            mine = page.rows[self._rows_before :]
-            del page.rows[self._rows_before :]
-            page.flush()
             self.is_marked = True
             self.link.savepoint()
-            page.rows += mine
             self.link.on_watch = True
 
     def rewrite(self, bodies: Mapping[int, JsonObject]) -> dict[int, bytes]:
@@ -154,10 +166,8 @@ class Transaction(BooksReader):
         page = self._page
         page.writing.on_watch = False
         page.last_seq = self._seq_before
-        if not self.is_marked:
-            del page.rows[self._rows_before :]
-        else:
-            page.rows.clear()
+        page.rows[:] = self._others or page.rows[: self._rows_before]
+        if self.is_marked:
             page.writing.undo()
 
     def end(self) -> None:
@@ -167,6 +177,9 @@ class Transaction(BooksReader):
     def _settled(self) -> WriteLink:
         self.open()
         if self._page.rows:
+            if not self._others:
+                self._others = self._page.rows[: self._rows_before]
+                self._aside += len(self._others)
             self._page.flush()
             self.link.on_watch = True
         return self.link

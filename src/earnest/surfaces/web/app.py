@@ -48,6 +48,7 @@ from earnest.surfaces.web.world import Streams
 from earnest.views.metrics import PeriodCounts
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
+    score.heartbeat_router,
     jobs.router,
     claims.router,
     identity.router,
@@ -62,7 +63,6 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     log.router,
     log.checkpoint_router,
     score.router,
-    score.heartbeat_router,
     score.operator_router,
     periods.router,
     world.router,

@@ -64,8 +64,9 @@ class Agreement:
 
     def exhausted_on(self, date: str) -> list[str]:
         """Tasks whose attempts of this day are used up."""
-        progress = self.progress_by_task()
-        return [task for task in json.loads(self.exhausted) if task in progress and progress[task].date == date]
+        exhausted = json.loads(self.exhausted)
+        progress = self.progress_by_task() if exhausted else {}
+        return [task for task in exhausted if task in progress and progress[task].date == date]
 
     def progress_by_task(self) -> dict[str, Progress]:
         """The progress of each task that was ever asked for."""
@@ -99,7 +100,8 @@ class Conclusion(NamedTuple):
 
 def with_conclusions(agreement: Agreement, conclusions: Iterable[Conclusion], date: str) -> Agreement:
     """After verdicts on what was asked for on the day `date`. The attempts of an earlier day count no more."""
-    progress = agreement.progress_by_task()
+    before = agreement.progress_by_task()
+    progress = dict(before)
     exhausted = set(agreement.exhausted_on(date))
     for one in conclusions:
         known = progress.get(one.asked.id)
@@ -107,10 +109,9 @@ def with_conclusions(agreement: Agreement, conclusions: Iterable[Conclusion], da
             continue
         progress[one.asked.id] = now = concluded(known, one.asked, verified=one.verified, failed=one.failed)
         (exhausted.add if is_exhausted(now, one.asked) else exhausted.discard)(one.asked.id)
-    after = with_progress(agreement, progress, progress)
-    if after.progress == agreement.progress:
+    if progress == before:
         return agreement
-    return replace(after, exhausted=canonical_text(sorted(exhausted)))
+    return replace(with_progress(agreement, progress, progress), exhausted=canonical_text(sorted(exhausted)))
 
 
 def without_attempts(agreement: Agreement, task: str) -> Agreement:

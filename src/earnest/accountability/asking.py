@@ -111,7 +111,7 @@ def concluded(known: Progress, asked: AskedTask, *, verified: bool, failed: bool
     if known.digest != asked.digest or asked.weakened:
         return known
     if verified:
-        return replace(known, attempts=0)
+        return replace(known, attempts=0) if known.attempts else known
     return replace(known, attempts=min(known.attempts + 1, asked.max_attempts)) if failed else known
 
 

@@ -67,8 +67,8 @@ class ScoreBook(Book[Score]):
 
         A day before the last that has no record cannot get one any more: its points count for the last.
         """
-        before = self.of(transaction, account_id)
-        known = before if self.get(transaction, account_id) is not None else None
+        known = self.get(transaction, account_id)
+        before = known or Score(account_id=account_id)
         score, opened = before, None
         if date > before.date:
             closed = self.recent(transaction, account_id)

@@ -207,7 +207,7 @@ class SendHeartbeat(Strict):
             raise Refused("validation", f"artifacts: {fault}")
         if len({one.task for one in self.claims}) < len(self.claims):
             raise Refused("validation", "claims: a task stands twice")
-        if len(canonical_bytes([one.model_dump() for one in self.claims])) > CLAIMS_BYTES_MAX:
+        if len(canonical_bytes(self.model_dump(include={"claims"})["claims"])) > CLAIMS_BYTES_MAX:
             raise Refused("too_large", f"claims have at most {CLAIMS_BYTES_MAX} bytes")
         return CheckIn(
             contract=self.contract,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar
 
-from earnest.contracts.criterion import CheckSpec, Criterion, check_diagnostics, check_to_json
+from earnest.contracts.criterion import CheckSpec, Criterion, check_diagnostics
 from earnest.effects.ground.clock import Clock
 from earnest.effects.hands.outside_file import Outside
 from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Mount, Sandbox, SelfTest
@@ -17,7 +17,7 @@ from earnest.effects.hands.scratch import scratch_beside
 from earnest.effects.hands.tools.record import ToolRecord
 from earnest.effects.hands.workspace.snapshot import Seen, Snapshot, SnapshotLimits, is_intact
 from earnest.effects.outside.probes.api import Probes
-from earnest.foundation.canonical import digest_of
+from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Diagnostic, EarnestError, Refused, Unavailable
 from earnest.verification.core import Measured, combine, conclude, has_waited, unsafe
 from earnest.verification.intake import EDIT_SNAPSHOT_LIMITS, LayOut, Taken, contradictions, taken_in, taken_of
@@ -195,10 +195,7 @@ class Verifier:
         """Everything wrong with one check: for `parse_playbook` and `parse_spec`."""
         if base_folder is not None:  # its files may be others by now
             return self._check_faults(spec, base_folder)
-        try:
-            digest = digest_of(check_to_json(spec))
-        except ValueError:  # no JSON: a check says what is wrong with it
-            return self._check_faults(spec, None)
+        digest = digest_bytes(repr((spec.kind, spec.config, spec.limits, spec.repeat)).encode())
         if digest in self._faultless:
             return []
         faults = self._check_faults(spec, None)
@@ -247,7 +244,7 @@ class Verifier:
             judges=self._judges,
         )
         findings, problem = await self._answer(check, spec, subject, tools)
-        if findings is not None:
+        if findings is not None and taken.flags:
             findings = replace(findings, flags=(*findings.flags, *taken.flags))
         return Measured(
             criterion=criterion,

@@ -198,6 +198,8 @@ def _told(
 
 
 def _shortened(one: TaskVerdict, characters: int) -> TaskVerdict:
+    if max(len(one.reason), len(one.for_operator)) <= characters:
+        return one
     return replace(one, reason=one.reason[:characters], for_operator=one.for_operator[:characters])
 
 

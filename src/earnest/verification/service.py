@@ -137,9 +137,14 @@ class Verifier:
                 await _in_thread(keep, taken.snapshot, verdict)
             return verdict
 
-    async def judge(self, criteria: Sequence[Criterion], subject: Subject) -> Verdict:
-        """The verdict on a snapshot. The checks run at the same time; afterwards the snapshot is hashed again."""
-        return await self._judged(criteria, subject, await asyncio.to_thread(taken_of, subject.snapshot))
+    async def judge(self, criteria: Sequence[Criterion], subject: Subject, taken: Taken | None = None) -> Verdict:
+        """The verdict on a snapshot. The checks run at the same time; afterwards the snapshot is hashed again.
+
+        `taken`: what it asserts, where the caller has read that with it.
+        """
+        if taken is None:
+            taken = await asyncio.to_thread(taken_of, subject.snapshot)
+        return await self._judged(criteria, subject, taken)
 
     async def _judged(self, criteria: Sequence[Criterion], subject: Subject, taken: Taken) -> Verdict:
         subject = replace(subject, criteria=tuple(criteria))

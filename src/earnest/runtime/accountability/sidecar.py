@@ -16,13 +16,13 @@ from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.verdicts import TaskVerdict, asked_in
 from earnest.contracts.criterion import CRITERION_CHARACTERS_MAX, CheckSpec, Criterion
 from earnest.effects.hands.scratch import scratch_beside
-from earnest.effects.hands.workspace.snapshot import Snapshot, SnapshotLimits, take_snapshot
+from earnest.effects.hands.workspace.snapshot import SnapshotLimits, take_snapshot
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.foundation.canonical import JsonValue, canonical_bytes
 from earnest.foundation.errors import Broken, Refused, Unavailable
 from earnest.foundation.names import is_slug
 from earnest.runtime.probing import PROBE, told
-from earnest.verification.intake import FILE_NAME, FORMAT
+from earnest.verification.intake import FILE_NAME, FORMAT, Taken, taken_of
 from earnest.verification.plugin import Promise, Subject
 from earnest.verification.service import Verifier
 from earnest.verification.verdict import Answer, Cause, CriterionVerdict
@@ -96,22 +96,23 @@ class Sidecar:
             return {}
         async with scratch_beside("heartbeat") as folder:
             try:
-                snapshot = await asyncio.to_thread(_laid_out, lay_out, folder)
+                taken = await asyncio.to_thread(_laid_out, lay_out, folder)
             except Refused as refused:
                 return _all_unclear(question.tasks, Cause.EVIDENCE, str(refused))
             except (OSError, Broken, Unavailable) as error:
                 return _all_unclear(question.tasks, Cause.VERIFIER, f"it cannot be laid out: {error}")
-            return await self._judge(question, snapshot)
+            return await self._judge(question, taken)
 
-    async def _judge(self, question: _Question, snapshot: Snapshot) -> Findings:
+    async def _judge(self, question: _Question, taken: Taken) -> Findings:
         found: Findings = {}
         for first in range(0, len(question.criteria), TOGETHER_MAX):
             part = question.criteria[first : first + TOGETHER_MAX]
-            found |= await self._judge_together(replace(question, criteria=part), snapshot)
+            found |= await self._judge_together(replace(question, criteria=part), taken)
         return found
 
-    async def _judge_together(self, question: _Question, snapshot: Snapshot) -> Findings:
-        verdict = await self._verifier.judge(question.criteria, Subject(snapshot=snapshot, promise=question.promise))
+    async def _judge_together(self, question: _Question, taken: Taken) -> Findings:
+        subject = Subject(snapshot=taken.snapshot, promise=question.promise)
+        verdict = await self._verifier.judge(question.criteria, subject, taken)
         waits = {review.criterion_id: review.why for review in verdict.reviews}
         characters = min(REASON_CHARACTERS_MAX, REASONS_CHARACTERS_MAX // len(question.asked))
         return {
@@ -154,10 +155,10 @@ class Sidecar:
             (folder / MEASURED).write_text(truth, encoding="utf-8")
 
 
-def _laid_out(lay_out: LayOut, folder: Path) -> Snapshot:
+def _laid_out(lay_out: LayOut, folder: Path) -> Taken:
     """The folder is ours alone, so it is judged where it lies."""
     lay_out(folder)
-    return take_snapshot(folder, None, SnapshotLimits())
+    return taken_of(take_snapshot(folder, None, SnapshotLimits()))
 
 
 def _lay_out_claims(heartbeat: Heartbeat, asked: Sequence[AskedTask], folder: Path) -> None:

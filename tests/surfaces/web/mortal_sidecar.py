@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Mapping
 from typing import Any
 
 from earnest.runtime.accountability import judging
@@ -15,8 +14,8 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def give_and_die(entry: Any, heartbeat_id: str, found: Mapping[str, Any]) -> Any:
-    given(entry, heartbeat_id, found)
+def give_and_die(entry: Any, heartbeat_id: str, asked: Any, found: Any) -> Any:
+    given(entry, heartbeat_id, asked, found)
     die()
 
 

@@ -46,24 +46,29 @@ class HeartbeatJudging(WaitingWork):
     async def _do(self, key: str) -> Act:
         desk = self._market.desk
         heartbeat, account = await desk.database.ask(lambda reader: _whose(HEARTBEATS.find(reader, key), reader))
+        asked = asked_in(heartbeat)
         try:
-            found = await self._sidecar.verdicts(heartbeat, account.model_fingerprint)
+            found = await self._sidecar.verdicts(heartbeat, asked, account.model_fingerprint)
         except Exception:  # whatever it is, it would be met again, and the agent could never check in
             _LOG.exception("%s cannot be judged", key)
             found = {}
-        return lambda entry: give_verdicts(entry, key, found)
+        return lambda entry: give_verdicts(entry, key, asked, found)
 
 
 def _whose(heartbeat: Heartbeat, reader: BooksReader) -> tuple[Heartbeat, Account]:
     return heartbeat, ACCOUNTS.find(reader, heartbeat.account_id)
 
 
-def give_verdicts(entry: StoryContext, heartbeat_id: str, found: Mapping[str, TaskVerdict]) -> JsonObject:
-    """Record the verdicts on a heartbeat and all that follows. A second time changes nothing."""
+def give_verdicts(
+    entry: StoryContext, heartbeat_id: str, asked: Sequence[AskedTask], found: Mapping[str, TaskVerdict]
+) -> JsonObject:
+    """Record the verdicts on a heartbeat and all that follows. A second time changes nothing.
+
+    `asked`: the tasks that it asked for, which never change.
+    """
     heartbeat = HEARTBEATS.find(entry.transaction, heartbeat_id)
     if heartbeat.state is CheckInState.JUDGED:
         return {}
-    asked = asked_in(heartbeat)
     asserted = frozenset(one["task"] for one in json.loads(heartbeat.claims) if one["done"] or one["values"])
     verdicts = complete(asked, found, asserted)
     agreement = AGREEMENTS.find(entry.transaction, heartbeat.account_id)

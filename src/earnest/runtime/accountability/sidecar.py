@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from earnest.accountability.asking import AskedTask
 from earnest.accountability.heartbeat import Heartbeat
-from earnest.accountability.verdicts import TaskVerdict, asked_in
+from earnest.accountability.verdicts import TaskVerdict
 from earnest.contracts.criterion import CRITERION_CHARACTERS_MAX, CheckSpec, Criterion
 from earnest.effects.hands.scratch import scratch_beside
 from earnest.effects.hands.workspace.snapshot import SnapshotLimits, take_snapshot
@@ -69,13 +69,14 @@ class Sidecar:
         self._verifier = verifier
         self._artifacts = artifacts
 
-    async def verdicts(self, heartbeat: Heartbeat, worker_model: str) -> Findings:
-        """One for each task that can be judged. What our side cannot do is unclear, and costs nobody anything.
+    async def verdicts(self, heartbeat: Heartbeat, all_asked: Sequence[AskedTask], worker_model: str) -> Findings:
+        """One for each task of `all_asked`, the heartbeat's, that can be judged.
 
-        A probe measures the world: nothing that was handed in is laid out for it but what is claimed to be so. What it
-        measured is for the operator, and so are the words of a judge who was shown it.
+        What our side cannot do is unclear, and costs nobody anything. A probe measures the world: nothing that was
+        handed in is laid out for it but what is claimed to be so. What it measured is for the operator, and so are the
+        words of a judge who was shown it.
         """
-        asked = [one for one in asked_in(heartbeat) if not one.weakened]
+        asked = [one for one in all_asked if not one.weakened]
         promise = Promise(text=_promise(asked), origin=heartbeat.id, worker_model=worker_model)
         probed, checked, judged = (
             _Question(criteria=tuple(criteria), asked=asked, promise=promise)

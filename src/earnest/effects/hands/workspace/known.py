@@ -60,9 +60,7 @@ class KnownContent:
     @property
     def is_small(self) -> bool:
         """True if the content was small when last seen: then handing work to a thread costs more than doing it."""
-        return (
-            self.now is not None and 0 < len(self.now.entries) <= SMALL_ENTRIES and self.now.size_bytes <= SMALL_BYTES
-        )
+        return self.now is not None and len(self.now.entries) <= SMALL_ENTRIES and self.now.size_bytes <= SMALL_BYTES
 
     @property
     def is_large(self) -> bool:

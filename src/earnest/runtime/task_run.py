@@ -111,8 +111,8 @@ class TaskRuns:
 
         Raises `Refused("input_private")`, and `Unavailable` without a model.
         """
-        if (user_home := self._services.user_home) is not None:
-            shown = (*order.inputs.values(), *order.edits.values())
+        shown = (*order.inputs.values(), *order.edits.values())
+        if shown and (user_home := self._services.user_home) is not None:
             await asyncio.to_thread(refuse_private, shown, user_home, self._services.home)
         if isinstance(order, RequestOrder) and order.spec is None:
             await self._services.models()

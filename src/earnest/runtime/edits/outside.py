@@ -47,23 +47,25 @@ class Preimages:
     def __init__(self, store: Path, *, run_id: str, home: Path | None, ours: Path) -> None:
         self._store = store
         self._run_id = run_id
-        self._hidden = private_places(home, (ours,)) if home else (ours,)
+        self._home = home
+        self._ours = ours
 
     def keep(self, key: str, paths: Sequence[Path]) -> None:
         """Before the call of this key begins. Made again after a crash, what stood there the first time counts."""
         place = _manifest(self._store, key)
         if place.exists():
             return
+        private = private_places(self._home, (self._ours,)) if self._home else (self._ours,)
         kept: list[JsonValue] = []
         unkept: list[JsonValue] = []
         for path in paths:
             try:
-                kept.append(taken(path, self._store, self._run_id, self._hidden).to_json())
+                kept.append(taken(path, self._store, self._run_id, private).to_json())
             except (TooMuch, OSError, Broken):
                 unkept.append(str(path))
         self._store.mkdir(mode=0o700, parents=True, exist_ok=True)
         half = place.with_suffix(".half")
-        hidden: list[JsonValue] = [str(one) for one in self._hidden]
+        hidden: list[JsonValue] = [str(one) for one in private]
         half.write_text(json.dumps({"key": key, "kept": kept, "unkept": unkept, "hidden": hidden}))
         sync_file(half)
         half.replace(place)

@@ -43,6 +43,11 @@ class TaskLog:
         self._told: dict[ModelTurn, tuple[Message, ...]] = {}
         """The messages of each conversation so far, by its first turn."""
 
+    def begin(self) -> None:
+        """Make the file, if there is none; else the first line does."""
+        with suppress(OSError):
+            self._append("")
+
     def note(self, turn: ModelTurn, question: Question, model: str, *, answer: str = "", failure: str = "") -> None:
         """Write what is new in the conversation: of its messages, those that did not go along the last time."""
         conversation = replace(turn, number=1)

@@ -230,6 +230,9 @@ class TaskRuns:
         run, workspace = await self._admit(left, book, pauses)
         self._preparing.discard(run_id)
         log = TaskLog(self._folder(run_id), services.redaction, services.clock)
+        marker = marker_of(self._folder(run_id))
+        # Beside the work, for a new file takes as long as a commit.
+        made = asyncio.get_running_loop().run_in_executor(None, _make_files, marker, log)
         end_tap = services.bus.tap(f"book of {run_id}", book.see)
         end_log = services.bus.tap(f"task log of {run_id}", log.see)
         result = next((m.payload for m in kept.messages.values() if isinstance(m.payload, FinalResult)), None)
@@ -237,6 +240,7 @@ class TaskRuns:
             if result is None:
                 result = await services.engine.work(run, left.order.request, already_elapsed_ms=elapsed_ms)
             await workspace.sweep()
+            await made
         except BaseException:
             with suppress(Broken, Unavailable):
                 await book.close()
@@ -245,7 +249,7 @@ class TaskRuns:
             end_tap()
             end_log()
             workspace.close()
-        marker_of(self._folder(run_id)).touch()
+        marker.touch()
         body: JsonObject = {"result": encode(result)}
         await book.close((Fact(kind=FINISHED, subject=run_id, at_ms=services.clock.now_ms(), body=body),))
         return result
@@ -384,3 +388,9 @@ class TaskRuns:
     async def _record(self, run_id: str, kind: str, body: JsonObject) -> None:
         fact = Fact(kind=kind, subject=run_id, at_ms=self._services.clock.now_ms(), body=body)
         await self._services.database.write(lambda transaction: transaction.record(fact))
+
+
+def _make_files(marker: Path, log: TaskLog) -> None:
+    log.begin()
+    with suppress(OSError):  # whoever needs it tries again
+        marker.touch()

@@ -38,7 +38,7 @@ class Checkpoints:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._kept = folder / "kept"
-        self._kept.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         self._whole: tuple[str, Manifest] | None = None
         """The last manifest that was written whole, and its name."""
         self._live: dict[str, Manifest] = {path.stem: self._read(path) for path in folder.glob("*" + _LIVE)}
@@ -110,7 +110,7 @@ class Checkpoints:
             live.replace(self._folder / (name + _SPENT))
         self._live.pop(name, None)
         self._named = self._names_of_all()
-        for kept in self._kept.iterdir():
+        for kept in self._kept.glob("*"):  # none where nothing was ever kept
             if kept.name not in self._named:
                 with suppress(OSError):  # it harms nobody, and the next one tries again
                     kept.unlink()
@@ -121,6 +121,7 @@ class Checkpoints:
 
     def keep(self, path: Path, entry: PathEntry) -> None:
         """Keep what stands at `path`, which is about to leave the workspace."""
+        self._kept.mkdir(exist_ok=True)
         with suppress(FileExistsError):
             os.link(path, self.kept(entry), follow_symlinks=False)
 

@@ -137,11 +137,19 @@ async def test_a_part_begins_with_few_bytes_of_others_waiting(
     assert subjects(database) == ["s"] * 7
 
 
-@pytest.mark.parametrize("sql", [LINK.replace("?", "1"), "UPDATE votes SET up = 0", "DELETE FROM votes"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        LINK.replace("?", "1"),
+        "UPDATE votes SET up = 0",
+        "UPDATE votes SET up = 0 RETURNING id",
+        "DELETE FROM votes",
+    ],
+)
 async def test_a_silent_write_is_refused_and_undone(database: Database, sql: str) -> None:
     await database.write(vote("first"))
     outcomes = await asyncio.gather(
-        database.write(record("other")), database.write(lambda t: t.execute(sql)), return_exceptions=True
+        database.write(record("other")), database.write(lambda t: t.execute(sql).fetchall()), return_exceptions=True
     )
     assert isinstance(outcomes[1], Refused)
     assert outcomes[1].code == "silent_write"

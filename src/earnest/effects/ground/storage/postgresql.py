@@ -73,10 +73,6 @@ class PostgresqlWriting(PostgresqlLink):
     _alone = 0
     _is_unasked = False
 
-    def __init__(self, address: str) -> None:
-        super().__init__(address)
-        self.session.plans()
-
     @property
     def on_watch(self) -> bool:
         """See `WriteLink.on_watch`."""
@@ -243,7 +239,6 @@ class PostgresqlWriting(PostgresqlLink):
     def _connected(self) -> None:
         if self.session.connection.closed:
             self.session = PostgresqlSession(connect(self._address))
-            self.session.plans()
             self._alone = 0
 
     def _holder(self) -> str:

@@ -113,6 +113,7 @@ class PostgresqlSession:
         """True once a message failed in which statements of parts that had ended went along."""
         self.waiting = WaitingStatements(connection)
         self._plans: dict[str, str] = {}
+        connection.prepare_threshold = None  # the library would drop all plans with each rollback
         self.known = KnownRows()
         self.close: Final = connection.close
 
@@ -128,13 +129,7 @@ class PostgresqlSession:
         if self.gathers and _may_wait(sql):
             self.waiting.add(sql, parameters)
             return LaterCursor(self._settled_last)
-        if self.waiting:
-            return self.send(self.with_values(sql, parameters))
-        text, values = _in_order(sql, parameters)
-        with told():
-            cursor = self.connection.execute(
-                text.encode(), values or None, prepare=None if len(values) < PREPARED_MAX else False
-            )
+        cursor = self.send(self.with_values(sql, parameters))
         self._count(cursor)
         return cursor
 
@@ -187,10 +182,6 @@ class PostgresqlSession:
             if place < last:
                 cursor.nextset()
         return cursor
-
-    def plans(self) -> None:
-        """Choose here which plans the server keeps. The library would drop all of them with each rollback."""
-        self.connection.prepare_threshold = None
 
     def planned(self, sql: str, values: str = "", types: str = "") -> str:
         """A statement of ours with its values, of which the server keeps the plan; of these types, if told."""

@@ -37,7 +37,7 @@ class Pieces(WaitingWork):
     def _waiting(self, reader: BooksReader, now_ms: int, limit: int) -> list[str]:
         return [key for (key,) in reader.execute(PIECES, (now_ms, limit))]
 
-    async def _do(self, key: str) -> Act:
+    async def _do(self, key: str) -> tuple[Act, Ahead]:
         self.begun.append(key)
         await self.may_end.wait()
 
@@ -47,7 +47,7 @@ class Pieces(WaitingWork):
                 transaction.record(Fact(kind="piece.done", subject=key, at_ms=1, body={}))
             return {}
 
-        return done
+        return done, ()
 
 
 @dataclass
@@ -302,9 +302,9 @@ async def test_what_is_only_to_be_written_keeps_no_room_from_other_work(
     work, may_write = place.process(), asyncio.Event()
     tick = place.desks[0].tick
 
-    async def ticked(act: Act) -> object:
+    async def ticked(act: Act, ahead: Ahead) -> object:
         await may_write.wait()
-        return await tick(act)
+        return await tick(act, ahead)
 
     monkeypatch.setattr(place.desks[0], "tick", ticked)
     work.may_end.set()

@@ -197,9 +197,9 @@ class Desk:
                 del self._running[reply_id]
             turn.set_result(None)
 
-    async def tick(self, act: Act) -> Members:
-        """What the clock does: in nobody's name, without a key."""
-        return (await self._write(None, act, None, 200)).body
+    async def tick(self, act: Act, ahead: Ahead = ()) -> Members:
+        """What the clock does: in nobody's name, without a key. `ahead`: see `perform`."""
+        return (await self._write(None, act, None, 200, ahead)).body
 
     async def forget_replies(self) -> int:
         """Drop the answers that are older than `KEPT_MS`; how many. A request that is sent again after that is new."""

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 from earnest.effects.ground.clock import SystemClock
+from earnest.effects.ground.storage.known_rows import Ahead
 from earnest.effects.ground.storage.leases import (
     RENEW_MS,
     give_lease,
@@ -109,9 +110,10 @@ class WaitingWork(ABC):
         """The ids of what waits and is `FREE`, the oldest first."""
 
     @abstractmethod
-    async def _do(self, key: str) -> Act:
-        """One piece, but for what is written at its end; that is done once, whoever else comes to it.
+    async def _do(self, key: str) -> tuple[Act, Ahead]:
+        """One piece, but for what is written at its end, with what that will look for.
 
+        It is written once, whoever else comes to it.
         What it raises is told, and tried again when the books are next looked at.
         """
 
@@ -146,7 +148,7 @@ class WaitingWork(ABC):
     async def _work(self, key: str) -> None:
         """The lease goes back with what is written, or with the word why nothing was."""
         try:
-            act = await self._do(key)
+            act, ahead = await self._do(key)
             self._ending.add(key)
 
             def written(entry: StoryContext) -> Members:
@@ -154,7 +156,7 @@ class WaitingWork(ABC):
                 give_lease(entry.transaction, self._holder, key)
                 return told
 
-            await self._desk.tick(written)
+            await self._desk.tick(written, ahead)
         except Exception:
             with suppress(EarnestError):  # it runs out by itself
                 await self._desk.database.write(lambda transaction: give_lease(transaction, self._holder, key))

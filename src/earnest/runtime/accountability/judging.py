@@ -15,6 +15,7 @@ from earnest.accountability.heartbeat import CheckInState, Heartbeat
 from earnest.accountability.service import AGREEMENTS, BEING_JUDGED, HEARTBEATS, Booking
 from earnest.accountability.tiers import contract_interval_s, message_of
 from earnest.accountability.verdicts import TaskVerdict, asked_in, complete, feedback, kept
+from earnest.effects.ground.storage.known_rows import Ahead, Sought
 from earnest.effects.ground.storage.leases import FREE
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, canonical_text
@@ -43,7 +44,7 @@ class HeartbeatJudging(WaitingWork):
         waiting = f"{BEING_JUDGED} AND {FREE} ORDER BY at_ms LIMIT ?"
         return [heartbeat.id for heartbeat in HEARTBEATS.where(reader, waiting, (now_ms, limit))]
 
-    async def _do(self, key: str) -> Act:
+    async def _do(self, key: str) -> tuple[Act, Ahead]:
         desk = self._market.desk
         heartbeat, account = await desk.database.ask(lambda reader: _whose(HEARTBEATS.find(reader, key), reader))
         asked = asked_in(heartbeat)
@@ -52,7 +53,8 @@ class HeartbeatJudging(WaitingWork):
         except Exception:  # whatever it is, it would be met again, and the agent could never check in
             _LOG.exception("%s cannot be judged", key)
             found = {}
-        return lambda entry: give_verdicts(entry, key, asked, found)
+        wanted = Sought(HEARTBEATS.lookup, (key,)), Sought(AGREEMENTS.lookup, (account.id,))
+        return lambda entry: give_verdicts(entry, key, asked, found), wanted
 
 
 def _whose(heartbeat: Heartbeat, reader: BooksReader) -> tuple[Heartbeat, Account]:

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from earnest.contracts.criterion import Criterion, no_check_faults, read_criteria
 from earnest.contracts.node import node_of
 from earnest.contracts.reader import NodeReader as SpecReader
-from earnest.effects.ground.storage.known_rows import Sought
+from earnest.effects.ground.storage.known_rows import Ahead, Sought
 from earnest.effects.ground.storage.leases import FREE
 from earnest.effects.ground.storage.reader import BooksReader
 from earnest.foundation.canonical import JsonObject, canonical_text
@@ -93,7 +93,7 @@ class Judging(WaitingWork):
         waiting = f"state = 'submitted' AND verdict = '' AND {FREE} ORDER BY submitted_at_ms LIMIT ?"
         return [claim.id for claim in CLAIMS.where(reader, waiting, (now_ms, limit))]
 
-    async def _do(self, key: str) -> Act:
+    async def _do(self, key: str) -> tuple[Act, Ahead]:
         market = self._market
         what = await market.desk.database.ask(lambda reader: newest(reader, key))
         try:
@@ -101,16 +101,14 @@ class Judging(WaitingWork):
         except Exception as error:  # whatever it is, it would be met again, and others wait
             _LOG.exception("%s cannot be judged", key)
             verdict = _unclear(f"a fault of ours: {type(error).__name__}")
-        return lambda entry: give_verdict(entry, market.terms, what, verdict)
+        wanted = Sought(SUBMISSIONS.lookup, (what.submission.id,)), Sought(CLAIMS.lookup, (key,))
+        return lambda entry: give_verdict(entry, market.terms, what, verdict), (*wanted, *sought(what.claim))
 
 
 def give_verdict(entry: StoryContext, terms: Terms, judged: Judged, verdict: Mapping[str, Any]) -> JsonObject:
     """Record a verdict and all that follows from it. One on a revision that is no longer the newest changes nothing."""
-    judged_id, claim_id = judged.submission.id, judged.claim.id
-    wanted = Sought(SUBMISSIONS.lookup, (judged_id,)), Sought(CLAIMS.lookup, (claim_id,))
-    entry.transaction.link.look((*wanted, *sought(judged.claim)))
-    submission = SUBMISSIONS.find(entry.transaction, judged_id)
-    claim = CLAIMS.find(entry.transaction, claim_id)
+    submission = SUBMISSIONS.find(entry.transaction, judged.submission.id)
+    claim = CLAIMS.find(entry.transaction, judged.claim.id)
     is_newest = claim.state is ClaimState.SUBMITTED and claim.evidence_root == submission.root and not claim.verdict
     if submission.verdict or not is_newest:
         return {}

@@ -157,6 +157,14 @@ async def test_a_silent_write_is_refused_and_undone(database: Database, sql: str
     assert subjects(database) == ["first", "other"]
 
 
+async def test_no_row_is_changed_within_a_question(database: Database) -> None:
+    await database.write(vote("first"))
+    sql = "WITH gone AS (DELETE FROM votes RETURNING id) SELECT id FROM gone"
+    with pytest.raises((Refused, sqlite3.Error)):  # to SQLite that is no SQL
+        await database.write(lambda transaction: transaction.execute(sql).fetchall())
+    assert votes(database) == [("first", 1)]
+
+
 @pytest.mark.parametrize(
     "sql",
     [

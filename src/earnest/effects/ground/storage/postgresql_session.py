@@ -43,6 +43,7 @@ _MAY_WAIT: Final = re.compile(
 """Statements whose values have the types of their columns, spelled out or not."""
 _FIRST: Final = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"})
 _OURS: Final = re.compile(rf"\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+(facts|{VERSION_TABLE})\b", re.IGNORECASE)
+_CHANGES: Final = re.compile(r"\b(INSERT|UPDATE|DELETE|MERGE)\b", re.IGNORECASE)
 VALUES_MAX: Final = 32_000
 """Parameters of a statement: the protocol counts them in 16 bits."""
 _QUOTED: Final = re.compile(r"'(?:[^']|'')*'")
@@ -96,7 +97,10 @@ def _whole(message: bytes) -> bytes:
 def _is_allowed(sql: str) -> bool:
     """Whether a statement reads and changes rows, other than facts and the revision, and does nothing else."""
     plain = _QUOTED.sub("''", sql)
-    return plain.split(None, 1)[0].upper() in _FIRST and ";" not in plain and not _OURS.search(plain)
+    first = plain.split(None, 1)[0].upper()
+    if first == "WITH" and _CHANGES.search(plain):  # what is changed within it, the server does not count
+        return False
+    return first in _FIRST and ";" not in plain and not _OURS.search(plain)
 
 
 class PostgresqlSession:

@@ -6,7 +6,7 @@ for all of them at once; what they then find here, they need not ask for.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -40,10 +40,10 @@ class Lookup:
         """Of the key among the columns."""
         return self.names.index(self.key)
 
-    @cached_property
-    def greatest(self) -> Callable[[str], str]:
-        """What makes the statement that finds the greatest number of a column, 0 where there are no rows."""
-        return f"SELECT coalesce(max({{}}), 0) FROM {self.table}".format  # noqa: S608 - names of ours
+    @lru_cache(maxsize=STATEMENTS_KEPT)  # noqa: B019 - there are as many as tables
+    def greatest(self, column: str) -> str:
+        """The statement that finds the greatest number of a column, 0 where there are no rows."""
+        return f"SELECT coalesce(max({column}), 0) FROM {self.table}"  # noqa: S608 - names of ours
 
     @lru_cache(maxsize=STATEMENTS_KEPT)  # noqa: B019 - there are as many as tables
     def select_by(self, count: int) -> str:

@@ -96,7 +96,7 @@ def check(chain: Sequence[Transfer], known: Mapping[str, Transfer], accounts: Ma
     `known`: the transfers that the chain names and that are booked already; `accounts`: those it names that exist.
     Raises `Refused`: `transfer_exists`, `insufficient_funds`, `limit_reached` (with the currency); else `Broken`.
     """
-    if len(chain) > CHAIN_TRANSFERS_MAX or len({transfer.at_ms for transfer in chain}) > 1:
+    if len(chain) > CHAIN_TRANSFERS_MAX or any(transfer.at_ms != chain[0].at_ms for transfer in chain):
         raise Broken("a chain has too many transfers, or several instants")
     booked, freed = dict(known), dict[str, int]()
     for transfer in chain:

@@ -79,18 +79,12 @@ def is_posted(reader: BooksReader, transfer_id: str) -> bool:
 
 def _told(chain: Chain) -> list[JsonObject]:
     """Transfers in their fact, whose instant is theirs; their currency stands in their accounts."""
-    return [
-        {
-            "id": one.id,
-            "kind": one.kind.value,
-            "debit": one.debit,
-            "credit": one.credit,
-            "amount_micro": one.amount_micro,
-            "reason": one.reason,
-            **({} if one.pending_id is None else {"pending_id": one.pending_id}),
-        }
-        for one in chain
-    ]
+    told: list[JsonObject] = []
+    for one in chain:
+        sides = {"id": one.id, "kind": one.kind.value, "debit": one.debit, "credit": one.credit}
+        rest = {} if one.pending_id is None else {"pending_id": one.pending_id}
+        told.append({**sides, "amount_micro": one.amount_micro, "reason": one.reason, **rest})
+    return told
 
 
 def _project(transaction: Transaction, fact: Fact) -> None:

@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NoReturn, TypeAlias, cast
 
-from earnest.foundation.canonical import JsonObject, JsonValue
+from earnest.foundation.canonical import SCALARS, JsonObject, JsonValue
 
 Scalar: TypeAlias = bool | int | float | str | None
-_SCALARS: Final = frozenset({bool, int, float, str, type(None)})
-"""Most values are: to ask of each whether it is a `Mapping` takes several times as long."""
 _NO_LINES: Final[Mapping[str, int]] = MappingProxyType({})  # one for all scalars: a file has very many
 
 
@@ -25,7 +23,7 @@ class FrozenObject(dict[str, JsonValue]):
 
 def frozen(value: JsonValue) -> JsonValue:
     """A deep copy whose objects are `FrozenObject` and whose lists are tuples."""
-    if type(value) in _SCALARS:
+    if type(value) in SCALARS:
         return value
     if isinstance(value, Mapping):
         return frozen_object(value)
@@ -41,7 +39,7 @@ def frozen_object(value: JsonObject) -> FrozenObject:
 
 def plain(value: JsonValue) -> JsonValue:
     """A deep copy out of `dict` and `list`, which every JSON library takes."""
-    if type(value) in _SCALARS:
+    if type(value) in SCALARS:
         return value
     if isinstance(value, Mapping):
         return plain_object(value)
@@ -89,7 +87,7 @@ class Node:
 
 def node_of(value: JsonValue, path: str = "") -> Node:
     """A JSON value as a node without lines, so that kept data is read by the rules that read text."""
-    if type(value) in _SCALARS:
+    if type(value) in SCALARS:
         return Node(value=cast("Scalar", value), path=path)
     if isinstance(value, Mapping):
         return Node(value={key: node_of(child, below(path, key)) for key, child in value.items()}, path=path)

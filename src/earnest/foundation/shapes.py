@@ -5,15 +5,14 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from earnest.foundation.canonical import JsonObject
+from earnest.foundation.canonical import SCALARS, JsonObject
 from earnest.foundation.errors import Broken
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_SAME: Final = frozenset({str, int, float, bool, type(None)})
 _Form = TypeVar("_Form")
 
 
@@ -49,18 +48,18 @@ def _form_of(kind: type) -> Callable[[Any], Any]:
     if is_dataclass(kind):
         names = tuple(field.name for field in fields(kind))
         return lambda value: {
-            name: one if type(one := getattr(value, name)) in _SAME else _plain(one) for name in names
+            name: one if type(one := getattr(value, name)) in SCALARS else _plain(one) for name in names
         }
     if issubclass(kind, Enum):
         return lambda value: value.value
     if issubclass(kind, Path):
         return str
     if issubclass(kind, Mapping):
-        return lambda value: {str(key): one if type(one) in _SAME else _plain(one) for key, one in value.items()}
+        return lambda value: {str(key): one if type(one) in SCALARS else _plain(one) for key, one in value.items()}
     if issubclass(kind, frozenset):
         return lambda value: sorted(map(str, value))
     assert issubclass(kind, tuple | list), kind
-    return lambda value: [one if type(one) in _SAME else _plain(one) for one in value]
+    return lambda value: [one if type(one) in SCALARS else _plain(one) for one in value]
 
 
 def _plain(value: Any) -> Any:

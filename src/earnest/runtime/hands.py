@@ -176,8 +176,7 @@ class JournaledHands:
             if preimages is not None:
                 await self._tell_outside(key, preimages)
         finally:
-            if stage.lowers:
-                await to_the_end(self.workspace.ended(stage))
+            await to_the_end(self.workspace.ended(stage))
         return await to_the_end(self._settle(key, stage, self._or_wanting(call, record)))
 
     async def _settle(self, key: str, stage: Stage, record: ToolRecord) -> ToolRecord:

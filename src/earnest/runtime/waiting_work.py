@@ -113,8 +113,8 @@ class WaitingWork(ABC):
     async def _do(self, key: str) -> tuple[Act, Ahead]:
         """One piece, but for what is written at its end, with what that will look for.
 
-        It is written once, whoever else comes to it.
-        What it raises is told, and tried again when the books are next looked at.
+        It is written once, whoever else comes to it. What is raised here is told, and tried again when the books are
+        next looked at.
         """
 
     @property

@@ -35,6 +35,7 @@ async def test_a_fork_bomb_is_bounded_and_ended(sandbox: Sandbox) -> None:
     assert report.status is ExecutionStatus.KILLED
     assert report.processes_exceeded or report.cpu_exceeded
     assert not report.timed_out
+    assert report.cpu_ms < 2 * LIMITS.cpu_ms  # of two cores in so many seconds, however busy they are
 
 
 async def test_endless_output_ends_the_run_and_fills_nothing(sandbox: Sandbox) -> None:
@@ -201,6 +202,7 @@ async def test_a_leftover_daemon_is_counted_and_holds_nothing_up(sandbox: Sandbo
     report = await sandbox.run(verify(source))
     assert (report.status, report.exit_code, report.leftovers) == (ExecutionStatus.DONE, 0, 1)
     assert report.stdout == b"over\n"
+    assert report.wall_ms < 5_000
 
 
 async def test_helpers_that_end_with_the_program_are_no_leftovers(sandbox: Sandbox) -> None:

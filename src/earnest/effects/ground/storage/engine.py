@@ -69,7 +69,7 @@ class BooksLink(Protocol):
 
     @property
     def known(self) -> KnownRows | None:
-        """The rows that need not be asked for; None where none are kept: asking costs nothing, or it only reads."""
+        """The rows that need not be asked for; None where none are kept: asking costs nothing."""
 
     def look(self, ahead: Ahead) -> None:
         """Have `known`, where there is one, hold what will be looked for: in one trip."""

@@ -124,7 +124,7 @@ class Transaction(BooksReader):
         return cursor
 
     def open(self) -> None:
-        """Have it be undone alone from here on, and let the guard look."""
+        """Have it undone alone from here on, and let the guard look."""
         if not self.link.session.in_transaction:  # the engine ended it with an error that was caught
             raise Broken("the transaction is lost")
         if not self.is_marked:

@@ -99,7 +99,7 @@ def _book(transaction: Transaction, fact: Fact, accounts: Mapping[str, LedgerAcc
     names = dict.fromkeys(told[side] for told in chain for side in ("debit", "credit"))
     sums = {name: [*_COLUMNS(accounts.get(name) or account_named(name))] for name in names}
     new = []
-    for number, told in enumerate(chain, start=rows.BOOKED.greatest(transaction, NUMBER) + 1):
+    for number, told in enumerate(chain, start=rows.BOOKED.numbers(transaction, NUMBER, len(chain))):
         debit, credit = sums[told["debit"]], sums[told["credit"]]
         sides = (told["debit"], told["credit"])
         content = (debit[1], told["amount_micro"], told["reason"], fact.at_ms, told.get("pending_id"), "")

@@ -434,7 +434,7 @@ BY_THEMSELVES: dict[tuple[str, str], Callable[[], Texts]] = {
     ],
     ("effects/ground/storage/filling.py", "_mark"): lambda: BOOKS.marked("0006").splitlines(),
     ("app/moving.py", "_count"): lambda: [f"SELECT count(*) FROM {one}" for one, _ in _tables()],
-    ("effects/ground/storage/rows.py", "greatest"): lambda: [BOOKED.lookup.greatest(NUMBER)],
+    ("effects/ground/storage/rows.py", "numbers"): lambda: [BOOKED.lookup.greatest(NUMBER)],
     # Whoever calls these is looked at instead, and every table's rows.
     ("effects/ground/storage/reader.py", "execute"): list,
     ("effects/ground/storage/rows.py", "_found"): list,

@@ -100,7 +100,7 @@ async def test_a_row_that_was_looked_up_is_known_as_it_is_now(database: Database
                 lambda t: t.execute("UPDATE ledger_accounts SET last = last + 1"),
                 lambda t: ACCOUNTS.put_rows(t, [("a", "USD", 1, 0, 0, 0, 0, 4), ("b", "USD", 1, 0, 0, 0, 0, 7)]),
                 lambda t: ACCOUNTS.delete(t, "a"),
-                lambda t: ACCOUNTS.add(t, account("a", last=ACCOUNTS.greatest(t, "last") + 1)),
+                lambda t: ACCOUNTS.add(t, account("a", last=ACCOUNTS.numbers(t, "last", 1))),
                 lambda _: None,
             )
         ),

@@ -60,16 +60,22 @@ class Rows(Generic[RowT]):
         rows = self._found(reader, tuple(dict.fromkeys(keys)))
         return dict(zip(rows, map(self._of, rows.values()), strict=True))
 
-    def greatest(self, reader: BooksReader, column: str) -> int:
-        """The greatest number of a column; 0 where there are no rows."""
-        if (known := reader.link.known) is None:
-            (number,) = reader.link.session.execute(self.lookup.greatest(column)).fetchone()
-            return int(number)
+    def numbers(self, transaction: Transaction, column: str, count: int) -> int:
+        """The first of so many numbers after the greatest of a column, for rows that are added at once.
+
+        Nothing else gives this column its numbers.
+        """
+        if (known := transaction.link.known) is None:
+            greatest = transaction.greatest
+            if self.table not in greatest:
+                (greatest[self.table],) = transaction.link.session.execute(self.lookup.greatest(column)).fetchone()
+            greatest[self.table] += count
+            return greatest[self.table] - count + 1
         try:
-            return known.greatest(self.table, column)
+            return known.greatest(self.table, column) + 1
         except KeyError:
-            reader.link.look((Sought(self.lookup, greatest=column),))
-            return known.greatest(self.table, column)
+            transaction.link.look((Sought(self.lookup, greatest=column),))
+            return known.greatest(self.table, column) + 1
 
     def where(self, reader: BooksReader, conditions: str, parameters: tuple[SqlValue, ...] = ()) -> Iterator[RowT]:
         """The rows that meet `conditions`: SQL of ours, with order and limit, never text from outside."""

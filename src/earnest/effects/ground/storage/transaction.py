@@ -43,6 +43,8 @@ class PendingCommit:
         self.schema = schema
         self.rows: list[FactRow] = []
         self.kinds: set[str] = set()
+        self.greatest: dict[str, int] = {}
+        """The greatest number of a column, by table, as far as this commit has asked and counted on."""
         self.last_seq = 0
         self._size_bytes = 0
 
@@ -51,6 +53,7 @@ class PendingCommit:
         self.writing.on_watch = False
         self.rows.clear()
         self.kinds.clear()
+        self.greatest.clear()
         self._size_bytes = 0
         self.last_seq = self.writing.begin(ahead)
 
@@ -88,6 +91,7 @@ class Transaction(BooksReader):
     def __init__(self, page: PendingCommit) -> None:
         super().__init__(page.writing, page.schema)
         self._page = page
+        self.greatest: Final = page.greatest
         self._rows_before = len(page.rows)
         self._others: list[FactRow] = []  # recorded before, and inserted within this part
         self._seq_before = page.last_seq
@@ -166,6 +170,7 @@ class Transaction(BooksReader):
         page = self._page
         page.writing.on_watch = False
         page.last_seq = self._seq_before
+        page.greatest.clear()
         page.rows[:] = self._others or page.rows[: self._rows_before]
         if self.is_marked:
             page.writing.undo()

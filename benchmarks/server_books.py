@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ import psycopg
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import ServerBooks
+from earnest.effects.ground.storage.postgresql_session import PostgresqlSession
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.ledger.service import post, sought
 from earnest.ledger.transfer import available, external, moved
@@ -131,14 +132,19 @@ def _slept(script: str) -> str:
 @contextlib.contextmanager
 def _far() -> Iterator[None]:
     """Sleep before each message to the server."""
-    real = psycopg.Connection.execute
-
-    def execute(self: Any, *given: Any, **more: Any) -> Any:
-        time.sleep(FAR_S)
-        return real(self, *given, **more)
-
-    with mock.patch.object(psycopg.Connection, "execute", execute):
+    with (
+        mock.patch.object(psycopg.Connection, "execute", _late(psycopg.Connection.execute)),
+        mock.patch.object(PostgresqlSession, "post", _late(PostgresqlSession.post)),
+    ):
         yield
+
+
+def _late(send: Callable[..., Any]) -> Callable[..., Any]:
+    def sent(*given: Any, **more: Any) -> Any:
+        time.sleep(FAR_S)
+        return send(*given, **more)
+
+    return sent
 
 
 KINDS = {"cold": (EQUAL, False), "plain": (PLAIN, False), "hot": (EQUAL, True), "far": (_slept(EQUAL), False)}

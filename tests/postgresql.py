@@ -5,13 +5,17 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
+import pytest
+
+from earnest.effects.ground.storage.postgresql_session import PostgresqlSession
 
 _NUMBERS = count()
 _BALLAST = bytes(4_096)
@@ -130,3 +134,19 @@ def _execute(address: str, sql: str) -> None:
     """On a connection of its own: the server may be another one by the end of a test."""
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(sql.encode())
+
+
+def tell(patch: pytest.MonkeyPatch, heard: Callable[[bytes], object]) -> None:
+    """Have `heard` told of each message to a server, before it is sent."""
+    execute, post = psycopg.Connection.execute, PostgresqlSession.post
+
+    def executed(self: Any, query: bytes, *given: Any, **named: Any) -> Any:
+        heard(query)
+        return execute(self, query, *given, **named)
+
+    def posted(session: PostgresqlSession, *statements: str) -> None:
+        heard("; ".join(statements).encode())
+        post(session, *statements)
+
+    patch.setattr(psycopg.Connection, "execute", executed)
+    patch.setattr(PostgresqlSession, "post", posted)

@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-import psycopg
 import pytest
 
+import postgresql
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage.database import Database
 from earnest.effects.ground.storage.place import ServerBooks
@@ -38,13 +37,7 @@ async def test_trips_to_the_server_are_few_and_a_refused_part_leaves_the_others_
 ) -> None:
     await books.write(lambda tx: post(tx, moved("dep/in", external("USD"), ALICE, 1_000, reason="deposit", at_ms=0)))
     trips: list[str] = []
-    real = psycopg.Connection.execute
-
-    def execute(self: Any, query: Any, *given: Any, **more: Any) -> Any:
-        trips.append(query.decode()[:60])
-        return real(self, query, *given, **more)
-
-    monkeypatch.setattr(psycopg.Connection, "execute", execute)
+    postgresql.tell(monkeypatch, lambda query: trips.append(query.decode()[:60]))
 
     async def counted(*writes: Callable[[Transaction], object]) -> int:
         trips.clear()

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import psycopg
 import pytest
 
 import postgresql
@@ -57,15 +56,14 @@ async def test_the_same_seed_is_the_same_simulation_on_both_engines(
 @contextmanager
 def trips_in(monkeypatch: pytest.MonkeyPatch, thread: str = "earnest-writer") -> Iterator[list[bytes]]:
     """The messages to the server of a thread; of the writer's all others wait for them."""
-    messages, execute = list[bytes](), psycopg.Connection.execute
+    messages = list[bytes]()
 
-    def seen(self: Any, query: Any, *given: Any, **named: Any) -> Any:
+    def seen(query: bytes) -> None:
         if threading.current_thread().name == thread:
             messages.append(query)
-        return execute(self, query, *given, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(psycopg.Connection, "execute", seen)
+        postgresql.tell(patch, seen)
         yield messages
 
 

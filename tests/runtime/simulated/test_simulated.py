@@ -88,13 +88,13 @@ MUTATIONS = {
     "a lost commit is acknowledged": Mutation(
         database,
         "GroupWriter._commit",
-        "return [(part, None, refusals.get(id(part)) or why) for part in group]",
-        "return [(part, 1, None) for part in group]",
+        "[(part, None, refusals.get(id(part)) or why) for part in parts]",
+        "[(part, 1, None) for part in parts]",
     ),
     "a lost connection is told as a fault of ours": Mutation(
         database,
         "GroupWriter._commit",
-        "meaning_of((isinstance(error, _GroupLostError) and error.__cause__) or error)",
+        "meaning_of((isinstance(error, GroupLostError) and error.__cause__) or error)",
         "meaning_of(error.__cause__ or error)",
     ),
     "a lost connection ends who wants to read": Mutation(

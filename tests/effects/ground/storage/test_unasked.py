@@ -9,15 +9,19 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg import generators
+from psycopg.pq import TransactionStatus
 
+import postgresql
 from earnest.effects.ground.clock import SystemClock
 from earnest.effects.ground.storage import known_rows
-from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.database import Database, GroupWriter
 from earnest.effects.ground.storage.place import ServerBooks
-from earnest.effects.ground.storage.postgresql import ALONE_MIN
-from earnest.effects.ground.storage.postgresql_session import TURN
+from earnest.effects.ground.storage.postgresql import ALONE_MIN, PostgresqlWriting
+from earnest.effects.ground.storage.postgresql_session import TURN, PostgresqlSession
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Refused, Unavailable
+from earnest.journal.verify import verify_journal
 from earnest.ledger.service import balance, post, sought
 from earnest.ledger.transfer import Chain, available, external, moved
 
@@ -66,14 +70,8 @@ def sums(database: Database) -> list[int]:
 
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    sent, execute = list[bytes](), psycopg.Connection.execute
-
-    def seen(self: Any, query: Any, *given: Any, **named: Any) -> Any:
-        if not query.startswith((b"PREPARE", b"SELECT")):
-            sent.append(query)
-        return execute(self, query, *given, **named)
-
-    monkeypatch.setattr(psycopg.Connection, "execute", seen)
+    sent = list[bytes]()
+    postgresql.tell(monkeypatch, lambda query: query.startswith((b"PREPARE", b"SELECT")) or sent.append(query))
     return sent
 
 
@@ -183,3 +181,91 @@ async def test_a_connection_that_was_cut_before_the_first_unasked_group_is_made_
             await booked(database, transfer(ANN, BOB, 1))
         await booked(database, transfer(ANN, BOB, 1))
         assert sums(database) == [before[0] - 1, before[1] + 1]
+
+
+@pytest.fixture
+def groups(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
+    """How many parts each group has, and whether the commit before it is under way while it is made."""
+    found, commit = list[tuple[int, bool]](), GroupWriter._commit
+
+    def seen(writer: GroupWriter, parts: list[Any]) -> Any:
+        found.append((len(parts), writer._under_way is not None))
+        return commit(writer, parts)
+
+    monkeypatch.setattr(GroupWriter, "_commit", seen)
+    return found
+
+
+async def _many(database: Database, by: int = 16, each: int = 20, other: Database | None = None) -> None:
+    """So many transfers of one from ann to bob, by as many who wait; the other one brings ann one before each tenth."""
+
+    async def work(is_first: bool) -> None:
+        for number in range(each):
+            if is_first and other and number % 10 == 0:
+                await booked(other, transfer(external("USD"), ANN, 1))
+            await booked(database, transfer(ANN, BOB, 1))
+
+    await booked(database, transfer(external("USD"), ANN, each * by))
+    await asyncio.gather(*(work(at == 0) for at in range(by)))
+
+
+@pytest.mark.slow
+async def test_a_group_is_made_while_the_one_before_is_committed(
+    homes: list[Database], groups: list[tuple[int, bool]]
+) -> None:
+    ann, bob = sums(homes[0])
+    await _many(homes[0])
+    assert sums(homes[0]) == [ann, bob + 320]
+    assert sum(parts for parts, is_made_meanwhile in groups if is_made_meanwhile) > 160, "most of them are"
+    facts = homes[0].read_sync(lambda reader: [fact.seq for fact in reader.facts()])
+    assert facts == [*range(1, len(facts) + 1)]
+
+
+@pytest.mark.slow
+async def test_what_was_made_on_a_commit_that_did_not_hold_is_made_anew(
+    homes: list[Database], groups: list[tuple[int, bool]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed, end = list[Exception](), PostgresqlWriting.end
+
+    def ended(writing: PostgresqlWriting) -> None:
+        try:
+            end(writing)
+        except Exception as error:
+            failed.append(error)
+            raise
+
+    monkeypatch.setattr(PostgresqlWriting, "end", ended)
+    one, other = homes
+    ann, bob = sums(one)
+    await _many(one, each=60, other=other)
+    assert sums(one) == [ann + 6, bob + 960]
+    assert failed
+    assert any(is_made_meanwhile for parts, is_made_meanwhile in groups if parts)
+    facts = other.read_sync(lambda reader: [fact.seq for fact in reader.facts()])
+    assert facts == [*range(1, len(facts) + 1)]
+    assert other.read_sync(lambda reader: verify_journal(reader, [])).intact
+
+
+@pytest.mark.slow
+async def test_an_answer_that_is_lost_while_the_next_group_is_made(
+    homes: list[Database], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those whose commit it was are told so, and it is not done again; the others are committed on what holds."""
+    one, _ = homes
+    ann, bob = sums(one)
+    answered, lost = PostgresqlSession.answered, list[str]()
+
+    def cut(session: PostgresqlSession) -> None:
+        if session._is_posted and not lost:
+            while session.connection.info.transaction_status == TransactionStatus.ACTIVE:
+                session.connection.wait(generators.fetch_many(session.connection.pgconn))
+            session.connection.close()
+            lost.append("once")
+        answered(session)
+
+    monkeypatch.setattr(PostgresqlSession, "answered", cut)
+    found = await asyncio.gather(*(booked(one, transfer(ANN, BOB, 1)) for _ in range(16)), return_exceptions=True)
+    failed = [outcome for outcome in found if outcome is not None]
+    assert {type(outcome) for outcome in failed} == {Unavailable}
+    assert 0 < len(failed) < 16, "the other half waited"
+    assert sums(one) == [ann - 16, bob + 16]

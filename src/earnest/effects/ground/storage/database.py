@@ -9,16 +9,16 @@ from collections import deque
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 from earnest.effects.ground.clock import Clock
 from earnest.effects.ground.faults import why
-from earnest.effects.ground.storage.driver import DATABASE_ERROR, ends_transaction, is_denied, meaning_of
-from earnest.effects.ground.storage.engine import BooksEngine, Watch, WriteLink, engine_of
+from earnest.effects.ground.storage.driver import DATABASE_ERROR, ends_transaction, meaning_of
+from earnest.effects.ground.storage.engine import BooksEngine, CommitUnderWay, Watch, WriteLink, engine_of
+from earnest.effects.ground.storage.groups import GROUP_MAX, HALVED_MIN, Group, GroupLostError, Outcome, Part, as_told
 from earnest.effects.ground.storage.known_rows import Ahead
 from earnest.effects.ground.storage.lock import HomeLock
 from earnest.effects.ground.storage.news import News
@@ -26,43 +26,25 @@ from earnest.effects.ground.storage.place import Books, check_not_moved, home_of
 from earnest.effects.ground.storage.reader import ReadPool
 from earnest.effects.ground.storage.schema import BOOKS, Schema
 from earnest.effects.ground.storage.transaction import PendingCommit, Transaction
-from earnest.foundation.errors import Broken, EarnestError, Refused, Unavailable
+from earnest.foundation.errors import Broken, Unavailable
 
 T = TypeVar("T")
 
 FILE_NAME: Final = "books.sqlite3"
 """Of books in a file; the lock of a data directory has its name in any case."""
-WRITES_WAITING_MAX: Final = 10_000
-GROUP_MAX: Final = 512
-"""Parts of one commit: bounds the time that the first of them waits for the last."""
 
+WRITES_WAITING_MAX: Final = 10_000
 COMMIT_HERE_NS_MAX: Final = 2_000_000
 """How long the commit before may have taken where the next one is done in the event loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Somebody's function, and where the answer goes. `loop` is None where a thread waits."""
-
-    fn: Callable[[Transaction], object]
-    answer: "asyncio.Future[Any] | Future[Any]"
-    loop: asyncio.AbstractEventLoop | None
-    ahead: Ahead = ()
-
-
-_Outcome: TypeAlias = tuple[_Part, object, BaseException | None]
-
-
-class _GroupLostError(Exception):
-    """The engine gave up the transaction in the middle of a part."""
 
 
 class GroupWriter:
     """One commit at a time, for everybody who waits; over all processes, who each take a turn for a group.
 
-    A thread commits; while it waits for the disk or for its turn, the next group gathers. Where commits are quicker
-    than to wake a thread and be woken by it, an event loop commits by itself what was asked for in one of its rounds,
-    if it need not wait for the turn.
+    A thread commits; while it waits for the disk or for its turn, the next group gathers. While a server works on a
+    commit, the next group is made, as if that will hold, and is made anew if it did not. Where commits are quicker than
+    to wake a thread and be woken by it, an event loop commits by itself what was asked for in one of its rounds, if it
+    need not wait for the turn.
     """
 
     def __init__(self, writing: WriteLink, schema: Schema, clock: Clock, news: News) -> None:
@@ -72,11 +54,14 @@ class GroupWriter:
         self._page = PendingCommit(writing, schema)
         self._clock = clock
         self._commit_ns = 0
-        self._parts: deque[_Part] = deque()
+        self._parts: deque[Part] = deque()
         self._calls: SimpleQueue[bool] = SimpleQueue()
         self._gate = threading.Lock()
         self._alone = threading.Lock()
         self._closed = False
+        self._under_way: CommitUnderWay | None = None
+        self._before = Group([], [], 0, frozenset())  # whose commit that is
+        self._halves = False  # whether the last commit was one that a server worked on meanwhile
         self._committing = 0  # the thread that does, while one does
         self.last_seq = 0
         """The newest fact of what was committed here; other processes may have gone on."""
@@ -86,7 +71,7 @@ class GroupWriter:
     def put(self, fn: Callable[[Transaction], T], answer: asyncio.Future[T], ahead: Ahead = ()) -> None:
         """See `Database.put`."""
         loop = answer.get_loop()
-        if self._put(_Part(fn, answer, loop, ahead)):
+        if self._put(Part(fn, answer, loop, ahead)):
             loop.call_soon(self._commit_here)
 
     def write_sync(self, fn: Callable[[Transaction], T]) -> T:
@@ -94,18 +79,18 @@ class GroupWriter:
         if self._committing == threading.get_ident():
             raise Broken("a transaction cannot wait for another one")
         answer: Future[T] = Future()
-        self._put(_Part(fn, answer, None))
-        self._calls.put(True)
+        self._put(Part(fn, answer, None))
+        self._call(True)
         return answer.result()
 
     def close(self) -> None:
         """Write what waits, then end the thread."""
         with self._gate:
             self._closed = True
-        self._calls.put(False)
+        self._call(False)
         self._thread.join()
 
-    def _put(self, part: _Part) -> bool:
+    def _put(self, part: Part) -> bool:
         """True if nobody of the same loop waited already. What cannot wait is answered at once."""
         with self._gate:
             if self._closed:
@@ -119,65 +104,104 @@ class GroupWriter:
                 return first
         return False
 
+    def _call(self, going_on: bool) -> None:
+        self._calls.put(going_on)
+        if under_way := self._under_way:
+            under_way.wake()
+
+    def _called(self) -> bool:
+        """Wait until somebody calls, and meanwhile for the commit that is under way; False if it is the last call."""
+        while self._under_way and self._calls.empty():
+            if self._under_way.wait():
+                self._commit_group([])
+        return self._calls.get()
+
     def _commit_here(self) -> None:
         """Commit in the event loop what its last round asked for, or leave it to the thread."""
         if self._commit_ns > COMMIT_HERE_NS_MAX or not self._alone.acquire(blocking=False):
-            self._calls.put(True)
+            self._call(True)
             return
         try:
             if self._writing.try_take():
-                self._commit_group(asyncio.get_running_loop())
+                self._commit_group(self._taken(), asyncio.get_running_loop())
         finally:
             self._alone.release()
             if self._parts:
-                self._calls.put(True)
+                self._call(True)
 
     def _run(self) -> None:
         going_on = True
         while going_on:
-            going_on = self._calls.get()
+            going_on = self._called()
             while self._parts:
                 with self._alone:
-                    try:
-                        self._writing.take(self._ahead())
-                    except Exception as error:  # whatever it is, nobody may wait for ever
-                        _tell([(part, None, meaning_of(error)) for part in self._taken()], None)
-                        continue
-                    with suppress(Exception):  # of giving the turn back: the next one tells what is wrong with it
-                        self._commit_group()
+                    self._commit_next()
+        if self._under_way:
+            self._commit_group([])
+
+    def _commit_next(self) -> None:
+        ahead = self._ahead()
+        if self._under_way and not self._under_way.overlaps(ahead):
+            self._commit_group([])
+        try:
+            self._writing.take(ahead)
+        except Exception as error:  # whatever it is, nobody may wait for ever
+            if not self._under_way:
+                _tell([(part, None, meaning_of(error)) for part in self._taken()], None)
+            self._commit_group([])  # it may be its fault
+        else:
+            self._commit_group(self._taken())
 
     def _ahead(self) -> Ahead:
         """What those who wait already will look for."""
         with self._gate:
             return [sought for part in islice(self._parts, GROUP_MAX) for sought in part.ahead]
 
-    def _taken(self) -> list[_Part]:
-        """What waits, at most GROUP_MAX."""
-        return [self._parts.popleft() for _ in range(min(len(self._parts), GROUP_MAX))]
+    def _taken(self) -> list[Part]:
+        """What waits, at most GROUP_MAX, and half of it if the other half can be made while this one is committed."""
+        waiting = len(self._parts)
+        if self._halves and not self._under_way and waiting >= HALVED_MIN:
+            waiting = (waiting + 1) // 2
+        return [self._parts.popleft() for _ in range(min(waiting, GROUP_MAX))]
 
-    def _commit_group(self, here: asyncio.AbstractEventLoop | None = None) -> None:
-        """Commit what waits, and end the turn; `here` is the event loop that does, if one does."""
+    def _commit_group(self, group: list[Part], here: asyncio.AbstractEventLoop | None = None) -> None:
+        """Commit a group, and that before it, and end the turn; `here` is the event loop that does, if one does."""
         self._committing = threading.get_ident()
         start_ns = self._clock.ticks_ns()
-        outcomes: list[_Outcome] = []
+        ended: list[Group] = []
         try:
-            if group := self._taken():
-                outcomes = self._commit(group)
-            self._writing.give()
+            if group or self._under_way:
+                ended = self._commit(group)
+            with suppress(Exception):  # the next one tells what is wrong with it
+                self._writing.give()
         finally:
             self._commit_ns = self._clock.ticks_ns() - start_ns
             self._committing = 0
-            _tell(outcomes, here)
+            for one in ended:
+                self.last_seq = max(self.last_seq, one.last_seq)
+                self.news.ours.update(dict.fromkeys(one.kinds, one.last_seq))
+                if self.news.ears:
+                    self.news.tell(one.kinds, one.last_seq)
+                _tell(one.outcomes, here)
 
-    def _commit(self, group: list[_Part]) -> list[_Outcome]:
-        """One commit for the group; with what each part will be told."""
-        outcomes: list[_Outcome] = []
+    def _commit(self, parts: list[Part]) -> list[Group]:
+        """One commit for these parts, once that of the group before has ended; the groups that are told by now."""
+        ended, outcomes = list[Group](), list[Outcome]()
         try:
             while True:
                 try:
-                    self._attempt(group, outcomes)
+                    if parts:
+                        self._page.begin([sought for part in parts for sought in part.ahead])
+                        outcomes.extend(self._perform(part) for part in parts if not part.answer.cancelled())
+                        self._page.flush()
+                    if self._under_way:
+                        ended.append(self._durable(self._under_way))
+                    if parts:
+                        self._under_way = self._writing.commit(self._page.last_seq, self._page.kinds)
                     break
                 except Exception:
+                    if self._under_way:
+                        parts = self._that_failed(self._under_way, parts, ended)
                     self._roll_back()
                     if not self._writing.begins_again():
                         raise
@@ -185,21 +209,32 @@ class GroupWriter:
         except Exception as error:  # whatever it is, nobody may wait for ever
             self._roll_back()
             refusals = {id(part): refusal for part, _, refusal in outcomes if refusal is not None}
-            why = meaning_of((isinstance(error, _GroupLostError) and error.__cause__) or error)
-            return [(part, None, refusals.get(id(part)) or why) for part in group]
-        self.last_seq = self._page.last_seq
-        self.news.ours.update(dict.fromkeys(self._page.kinds, self.last_seq))
-        if self.news.ears:
-            self.news.tell(self._page.kinds, self.last_seq)
-        return outcomes
+            why = meaning_of((isinstance(error, GroupLostError) and error.__cause__) or error)
+            lost: list[Outcome] = [(part, None, refusals.get(id(part)) or why) for part in parts]
+            return [*ended, Group(parts, lost, 0, frozenset())]
+        if parts:
+            self._before = Group(parts, outcomes, self._page.last_seq, frozenset(self._page.kinds))
+            self._halves = self._under_way is not None
+        return ended if not parts or self._under_way else [*ended, self._before]
 
-    def _attempt(self, group: list[_Part], outcomes: list[_Outcome]) -> None:
-        self._page.begin([sought for part in group for sought in part.ahead])
-        outcomes.extend(self._perform(part) for part in group if not part.answer.cancelled())
-        self._page.flush()
-        self._writing.commit(self._page.last_seq, self._page.kinds)
+    def _durable(self, under_way: CommitUnderWay) -> Group:
+        """The group before, once its commit has ended. Raises where that failed."""
+        under_way.end()
+        self._under_way = None
+        return self._before
 
-    def _perform(self, part: _Part) -> _Outcome:
+    def _that_failed(self, under_way: CommitUnderWay, parts: list[Part], ended: list[Group]) -> list[Part]:
+        """Those with whom something failed: these, or those before, after whom these are performed anew."""
+        try:
+            ended.append(self._durable(under_way))
+        except Exception:
+            self._under_way = None
+            with self._gate:
+                self._parts.extendleft(reversed(parts))
+            return self._before.parts
+        return parts
+
+    def _perform(self, part: Part) -> Outcome:
         """Run one part; whatever it raises is its own, unless the engine ended the transaction with it."""
         self._page.begin_part()
         transaction = Transaction(self._page)
@@ -210,13 +245,13 @@ class GroupWriter:
             transaction.finish()
         except BaseException as error:
             if ends_transaction(error) or self._writing.is_unclear or not self._writing.session.in_transaction:
-                raise _GroupLostError from error
+                raise GroupLostError from error
             transaction.undo()
-            return part, None, _told(error)
+            return part, None, as_told(error)
         finally:
             transaction.end()
         if self._writing.is_unclear or not self._writing.session.in_transaction:  # the part has caught what failed
-            raise _GroupLostError
+            raise GroupLostError
         return part, result, None
 
     def _roll_back(self) -> None:
@@ -339,23 +374,9 @@ class Database(ReadPool):
         self._held.close()
 
 
-def _told(error: BaseException) -> BaseException:
-    """The error as its caller may see it."""
-    if is_denied(error):
-        refusal: EarnestError = Refused(
-            "statement_not_allowed", f"a transaction reads and changes rows; facts are recorded: {error}"
-        )
-    elif isinstance(error, StopIteration):  # a future cannot hold it
-        refusal = Broken("a transaction ran past the end of an iterator")
-    else:
-        return error
-    refusal.__cause__ = error
-    return refusal
-
-
-def _tell(outcomes: list[_Outcome], here: asyncio.AbstractEventLoop | None) -> None:
+def _tell(outcomes: list[Outcome], here: asyncio.AbstractEventLoop | None) -> None:
     """Answer everybody, each event loop once; who waits `here` need not be woken."""
-    by_loop: dict[asyncio.AbstractEventLoop | None, list[_Outcome]] = {}
+    by_loop: dict[asyncio.AbstractEventLoop | None, list[Outcome]] = {}
     for outcome in outcomes:
         by_loop.setdefault(outcome[0].loop, []).append(outcome)
     for loop, told in by_loop.items():
@@ -368,7 +389,7 @@ def _tell(outcomes: list[_Outcome], here: asyncio.AbstractEventLoop | None) -> N
                 continue
 
 
-def _answer(outcomes: list[_Outcome]) -> None:
+def _answer(outcomes: list[Outcome]) -> None:
     for part, result, error in outcomes:
         if part.answer.done():
             continue

@@ -97,6 +97,22 @@ class ReadLink(BooksLink, Protocol):
         """Raises `Refused` unless the database has exactly this schema's revision: a reader does not migrate."""
 
 
+class CommitUnderWay(Protocol):
+    """A commit that a server works on. Meanwhile the next transaction can begin, as if this one held."""
+
+    def overlaps(self, ahead: Ahead) -> bool:
+        """Whether it need not be waited for by a group that will look for this."""
+
+    def wait(self) -> bool:
+        """Until the server answers, or `wake` is called; whether the server has."""
+
+    def wake(self) -> None:
+        """End the waiting of another thread."""
+
+    def end(self) -> None:
+        """Wait until it is durable. Raises as `WriteLink.commit`."""
+
+
 class WriteLink(BooksLink, Protocol):
     """The connection that writes, and its turn among all processes. For one thread at a time."""
 
@@ -138,8 +154,8 @@ class WriteLink(BooksLink, Protocol):
     def change(self, sql: str, rows: Sequence[Sequence[SqlValue]], /) -> object:
         """One statement for each of `rows`, for whoever tells `known` what became of them."""
 
-    def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> None:
-        """All of it is durable, or it raises.
+    def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> CommitUnderWay | None:
+        """All of it is durable, or it raises; or it is under way, and will be.
 
         Where the engine does so, other processes are told the number of its newest fact and the `kinds` of all.
         """

@@ -5,7 +5,9 @@ is stopped is idle in a transaction, which the server ends after `IDLE_MS`: that
 """
 
 import contextlib
+import os
 import re
+import select
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
@@ -69,9 +71,13 @@ class PostgresqlWriting(PostgresqlLink):
 
     turn = TURN
     is_careful = False
-    _newest = 0
-    _alone = 0
-    _is_unasked = False
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        self._newest = 0
+        self._alone = 0
+        self._is_unasked = False
+        self._stir = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
 
     @property
     def on_watch(self) -> bool:
@@ -139,6 +145,11 @@ class PostgresqlWriting(PostgresqlLink):
         self.looked(ahead)
         return self._newest
 
+    def close(self) -> None:
+        """See `BooksLink.close`."""
+        super().close()
+        os.close(self._stir)
+
     def begins_again(self) -> bool:
         """See `WriteLink.begins_again`."""
         if not self.is_unclear or self.is_careful:
@@ -153,20 +164,49 @@ class PostgresqlWriting(PostgresqlLink):
         """See `WriteLink.change`."""
         self.session.change(sql, rows)
 
-    def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> None:
+    def commit(self, newest: int = 0, kinds: Collection[str] = ()) -> "PostgresqlWriting | None":
         """See `WriteLink.commit`. Who listens is told with the commit, by the server."""
         told = (f"NOTIFY {CHANNEL}, '{notice(newest, kinds)}'",) if kinds else ()
+        if self._is_unasked and self.session.is_idle:
+            self.session.post(*told, "COMMIT")
+            self._newest = newest
+            return self
         cursor = self.session.send(*told, "COMMIT")
         while cursor.nextset():
             pass
         if cursor.statusmessage != "COMMIT":  # a server answers ROLLBACK to a transaction that has failed
             raise ServerFault("the transaction was lost before its end", is_lost=True)
         self._newest = newest
+        return None
+
+    def overlaps(self, ahead: Ahead) -> bool:
+        """See `CommitUnderWay.overlaps`."""
+        return self._alone >= ALONE_MIN and self.known.covers(ahead)
+
+    def wait(self) -> bool:
+        """See `CommitUnderWay.wait`."""
+        socket = self.session.connection.fileno()
+        waiting = select.poll()
+        for one in (socket, self._stir):
+            waiting.register(one, select.POLLIN)
+        found = dict(waiting.poll())
+        if self._stir in found:
+            os.eventfd_read(self._stir)
+        return socket in found
+
+    def wake(self) -> None:
+        """See `CommitUnderWay.wake`."""
+        os.eventfd_write(self._stir, 1)
+
+    def end(self) -> None:
+        """See `CommitUnderWay.end`."""
+        self.session.answered()
 
     def rollback(self) -> None:
         """See `WriteLink.rollback`."""
         self._forget()
         self.session.waiting.drop()
+        self.session.failure = None
         if self.session.in_transaction:
             with told():
                 self.session.connection.execute(b"ROLLBACK")

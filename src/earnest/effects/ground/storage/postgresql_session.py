@@ -15,12 +15,14 @@ from earnest.foundation.errors import Unavailable
 
 try:
     import psycopg
-    from psycopg.pq import TransactionStatus
+    from psycopg import generators
+    from psycopg.pq import ExecStatus, TransactionStatus
 
     from earnest.effects.ground.storage.postgresql_types import adapt, told
     from earnest.effects.ground.storage.postgresql_waiting import (
         WAITING_BYTES_MAX,
         LaterCursor,
+        Ready,
         WaitingStatements,
         form_of,
     )
@@ -116,6 +118,9 @@ class PostgresqlSession:
         self.is_unclear = False
         """True once a message failed in which statements of parts that had ended went along."""
         self.waiting = WaitingStatements(connection)
+        self._is_posted = False
+        self.failure: ServerFault | None = None
+        """Of what was posted, until the transaction is rolled back."""
         self._plans: dict[str, str] = {}
         connection.prepare_threshold = None  # the library would drop all plans with each rollback
         self.known = KnownRows()
@@ -125,6 +130,11 @@ class PostgresqlSession:
     def in_transaction(self) -> bool:
         """See `DriverSession.in_transaction`. Its beginning may wait still."""
         return bool(self.waiting) or self.connection.pgconn.transaction_status in _UNDER_WAY
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the server knows of no transaction."""
+        return self.connection.pgconn.transaction_status == TransactionStatus.IDLE
 
     def execute(self, sql: str, parameters: SqlParameters = (), /) -> "psycopg.Cursor[Any] | LaterCursor":
         """See `DriverSession.execute`."""
@@ -173,8 +183,8 @@ class PostgresqlSession:
         try:
             with told():
                 of_others, own = self.waiting.take()
-                texts = [self._text(*one) for one in (*of_others, *own)]
-                message = _whole("; ".join((*texts, *statements)).encode())
+                message = self._message((*of_others, *own), statements)
+                self.answered()
                 cursor = self.connection.execute(message)
         except BaseException:  # where the transaction has ended, it may have been committed
             self.is_unclear |= is_shared and (self.in_transaction or not message)
@@ -187,12 +197,37 @@ class PostgresqlSession:
                 cursor.nextset()
         return cursor
 
+    def post(self, *statements: str) -> None:
+        """As `send`, where no part is under way; `answered` waits for the answer."""
+        with told():
+            message = self._message(self.waiting.take()[0], statements)
+            self._is_posted = True
+            self.connection.pgconn.send_query(message)
+            self.connection.wait(generators.send(self.connection.pgconn))
+
+    def answered(self) -> None:
+        """Wait for the answer to what was posted, if it was not. Raises `ServerFault` where that failed, each time."""
+        if self._is_posted:
+            self._is_posted = False
+            try:
+                with told():
+                    *_, last = self.connection.wait(generators.fetch_many(self.connection.pgconn))
+                    if last.status == ExecStatus.FATAL_ERROR:
+                        raise psycopg.errors.error_from_result(last)
+            except ServerFault as error:
+                self.failure = error
+                self.waiting.drop()
+                self.is_unclear |= self.in_transaction
+        if self.failure is not None:
+            raise self.failure
+
     def planned(self, sql: str, values: str = "", types: str = "") -> str:
         """A statement of ours with its values, of which the server keeps the plan; of these types, if told."""
         name = self._plans.get(types + sql)
         if name is None:
             name = f"plan_{len(self._plans)}"
             with told():
+                self.answered()
                 self.connection.execute(f"PREPARE {name}{types} AS {sql}".encode())
             self._plans[types + sql] = name
         return f"EXECUTE {name}({values})" if values else f"EXECUTE {name}"
@@ -210,6 +245,9 @@ class PostgresqlSession:
         if is_known or (len(values) < PREPARED_MAX and len(self._plans) < PLANS_MAX and _is_allowed(sql)):
             return self.planned(text, ", ".join(map(self.waiting.spelled, values)), types)
         return spelled_out(sql, parameters, self.waiting.spelled)
+
+    def _message(self, waiting: Iterable[Ready], statements: tuple[str, ...]) -> bytes:
+        return _whole("; ".join([*(self._text(*one) for one in waiting), *statements]).encode())
 
     def _text(self, sql: str, values: str | SqlParameters) -> str:
         if not values:

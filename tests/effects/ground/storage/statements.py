@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from earnest.effects.ground.storage.dialects import SQLITE
+from earnest.effects.ground.storage.known_rows import ONE_BY_ONE_MAX
 from earnest.effects.ground.storage.rows import Rows
 from earnest.effects.ground.storage.schema import BOOKS, TableColumns
 from earnest.ledger.rows import BOOKED
@@ -390,8 +391,7 @@ def _executed(module: Module, call: ast.Call) -> Iterator[str]:
 def _of_rows(rows: Rows[Any]) -> Iterator[str]:
     yield rows._insert
     yield rows._put
-    yield f"{rows.lookup.all} WHERE {rows.key} IN (?)"
-    yield f"{rows.lookup.all} WHERE {rows.key} IN (?, ?)"
+    yield from map(rows.lookup.select_by, (1, 2, ONE_BY_ONE_MAX + 1))
     yield f"DELETE FROM {rows.table} WHERE {rows.key} = ?"
     for name in rows._names:
         yield f"UPDATE {rows.table} SET {name} = ? WHERE {rows.key} = ?"

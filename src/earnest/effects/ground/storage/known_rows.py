@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from earnest.effects.ground.storage.dialects import STATEMENTS_KEPT
 from earnest.effects.ground.storage.driver import SqlValue
 
+ONE_BY_ONE_MAX: Final = 4
+"""So many rows are looked up one by one: SQLite makes a table of a list of keys."""
 ROWS_KEPT_MAX: Final = 4_096
 """Of a table, from one transaction to the next."""
 ROW_CHARACTERS_KEPT_MAX: Final = 2_048
@@ -48,6 +50,8 @@ class Lookup:
     @lru_cache(maxsize=STATEMENTS_KEPT)  # noqa: B019 - there are as many as tables
     def select_by(self, count: int) -> str:
         """The statement that finds rows by so many keys."""
+        if count <= ONE_BY_ONE_MAX:
+            return " UNION ALL ".join([f"{self.all} WHERE {self.key} = ?"] * count)
         return f"{self.all} WHERE {self.key} IN ({', '.join('?' * count)})"
 
     @cached_property

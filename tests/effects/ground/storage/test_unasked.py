@@ -71,7 +71,12 @@ def sums(database: Database) -> list[int]:
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     sent = list[bytes]()
-    postgresql.tell(monkeypatch, lambda query: query.startswith((b"PREPARE", b"SELECT")) or sent.append(query))
+
+    def heard(query: bytes) -> None:
+        if not query.startswith((b"PREPARE", b"SELECT")):
+            sent.append(query)
+
+    postgresql.tell(monkeypatch, heard)
     return sent
 
 

@@ -14,6 +14,7 @@ from books_file import writer_of
 from earnest.effects.ground.clock import VirtualClock
 from earnest.effects.ground.storage import database as writer_module
 from earnest.effects.ground.storage.database import Database
+from earnest.effects.ground.storage.groups import GROUP_MAX
 from earnest.effects.ground.storage.transaction import (
     BODY_BYTES_MAX,
     KIND_CHARACTERS_MAX,
@@ -309,7 +310,7 @@ async def test_a_full_queue_refuses(database: Database, monkeypatch: pytest.Monk
 
 
 async def test_more_than_a_group_is_written_all_the_same(database: Database) -> None:
-    count = writer_module.GROUP_MAX + 10
+    count = GROUP_MAX + 10
     assert await asyncio.gather(*(database.write(record()) for _ in range(count))) == list(range(1, count + 1))
 
 

@@ -120,7 +120,8 @@ def with_wake(claim: Claim) -> Claim:
         None if claim.cleared else claim.clears_at_ms,
         None if claim.reviews_published_at_ms is not None else claim.reviews_close_at_ms,
     )
-    return replace(claim, wake_ms=min((at_ms for at_ms in instants if at_ms is not None), default=None))
+    wake_ms = min((at_ms for at_ms in instants if at_ms is not None), default=None)
+    return claim if claim.wake_ms == wake_ms else replace(claim, wake_ms=wake_ms)
 
 
 def _known(at_ms: int | None) -> int:

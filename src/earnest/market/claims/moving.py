@@ -1,6 +1,7 @@
 """One step of a claim, and what it leaves behind."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from earnest.market.claims.claim import TERMINAL, Actor, Claim, ClaimState, weight_of
 from earnest.market.claims.deadlines import deadline, with_wake
@@ -35,11 +36,12 @@ class ClaimStep:
 
     def taken(self, after: Claim | None = None, *signals: SignalKind) -> ClaimTransition:
         """The step, with the other changes in `after`. Who is to be paid or refunded is so at once."""
-        claim = replace(after or self.claim, state=self.target)
+        times: dict[str, Any] = {}
         if self.target is not self.claim.state and self.target in {ClaimState.RELEASING, ClaimState.REFUNDING}:
-            claim = replace(claim, settle_at_ms=self.now_ms, settle_tries=0)
-        if self.target in TERMINAL:
-            claim = replace(claim, settle_at_ms=None, ended_at_ms=self.now_ms)
+            times = {"settle_at_ms": self.now_ms, "settle_tries": 0}
+        elif self.target in TERMINAL:
+            times = {"settle_at_ms": None, "ended_at_ms": self.now_ms}
+        claim = replace(after or self.claim, state=self.target, **times)
         return ClaimTransition(
             claim=with_wake(claim),
             event=self.event,

@@ -21,7 +21,10 @@ from earnest.effects.ground.storage.postgresql import ALONE_MIN, PostgresqlWriti
 from earnest.effects.ground.storage.postgresql_session import TURN, PostgresqlSession
 from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.errors import Refused, Unavailable
+from earnest.foundation.facts import Fact
 from earnest.journal.verify import verify_journal
+from earnest.ledger.rows import LEDGER_ACCOUNTS
+from earnest.ledger.rules import LedgerAccount
 from earnest.ledger.service import balance, post, sought
 from earnest.ledger.transfer import Chain, available, external, moved
 
@@ -135,6 +138,22 @@ async def test_a_part_that_is_refused_leaves_the_others_alone(homes: list[Databa
     parts = [booked(one, chain) for chain in chains]
     found = await asyncio.gather(*parts, one.write(vote("a")), one.write(vote("a")), return_exceptions=True)
     assert [isinstance(one, Exception) for one in found] == [False, True, False, False, True]
+    assert sums(one) == [ann - 3, bob + 3]
+
+
+@pytest.mark.slow
+async def test_a_part_whose_text_no_server_takes_leaves_the_others_alone(homes: list[Database]) -> None:
+    one, _ = homes
+    ann, bob = sums(one)
+
+    def odd(transaction: Transaction) -> None:
+        transaction.record(Fact(kind="test", subject="s", at_ms=0, body={}))
+        LEDGER_ACCOUNTS.add(transaction, LedgerAccount(id="act_odd", currency="U\0D", guarded=True))
+
+    parts = [booked(one, transfer(ANN, BOB, 1)) for _ in range(3)]
+    *found, refused = await asyncio.gather(*parts, one.write(odd), return_exceptions=True)
+    assert found == [None] * 3
+    assert isinstance(refused, Refused)
     assert sums(one) == [ann - 3, bob + 3]
 
 

@@ -146,9 +146,10 @@ class GroupWriter:
         try:
             self._writing.take(ahead)
         except Exception as error:  # whatever it is, nobody may wait for ever
-            if not self._under_way:
+            if self._under_way:  # it may be its fault
+                self._commit_group([])
+            else:
                 _tell([(part, None, meaning_of(error)) for part in self._taken()], None)
-            self._commit_group([])  # it may be its fault
         else:
             self._commit_group(self._taken())
 

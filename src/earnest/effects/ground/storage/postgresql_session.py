@@ -182,7 +182,7 @@ class PostgresqlSession:
         is_shared, message = self.waiting.has_ended, b""
         try:
             with told():
-                of_others, own = self.waiting.take()
+                of_others, own = self.waiting.ready()
                 message = self._message((*of_others, *own), statements)
                 self.answered()
                 cursor = self.connection.execute(message)
@@ -199,11 +199,16 @@ class PostgresqlSession:
 
     def post(self, *statements: str) -> None:
         """As `send`, where no part is under way; `answered` waits for the answer."""
-        with told():
-            message = self._message(self.waiting.take()[0], statements)
-            self._is_posted = True
-            self.connection.pgconn.send_query(message)
-            self.connection.wait(generators.send(self.connection.pgconn))
+        message = b""
+        try:
+            with told():
+                message = self._message(self.waiting.ready()[0], statements)
+                self._is_posted = True
+                self.connection.pgconn.send_query(message)
+                self.connection.wait(generators.send(self.connection.pgconn))
+        except BaseException:
+            self.is_unclear |= not message
+            raise
 
     def answered(self) -> None:
         """Wait for the answer to what was posted, if it was not. Raises `ServerFault` where that failed, each time."""
@@ -212,7 +217,7 @@ class PostgresqlSession:
             try:
                 with told():
                     *_, last = self.connection.wait(generators.fetch_many(self.connection.pgconn))
-                    if last.status == ExecStatus.FATAL_ERROR:
+                    if last.status != ExecStatus.COMMAND_OK:
                         raise psycopg.errors.error_from_result(last)
             except ServerFault as error:
                 self.failure = error
@@ -247,7 +252,9 @@ class PostgresqlSession:
         return spelled_out(sql, parameters, self.waiting.spelled)
 
     def _message(self, waiting: Iterable[Ready], statements: tuple[str, ...]) -> bytes:
-        return _whole("; ".join([*(self._text(*one) for one in waiting), *statements]).encode())
+        message = _whole("; ".join([*(self._text(*one) for one in waiting), *statements]).encode())
+        self.waiting.sent()
+        return message
 
     def _text(self, sql: str, values: str | SqlParameters) -> str:
         if not values:

@@ -139,17 +139,17 @@ class WaitingStatements:
         self.size_bytes += sum([len(value) for row in rows for value in row if type(value) in _SIZED])
         self._all.append((form, rows))
 
-    def take(self) -> tuple[list[Ready], list[Ready]]:
-        """All of them: those of parts that have ended with the savepoint, and those of the one under way.
-
-        None waits any more; the server will have the savepoint, if there is one.
-        """
+    def ready(self) -> tuple[list[Ready], list[Ready]]:
+        """All of them: those of parts that have ended with the savepoint, and those of the one under way."""
         ended, own = self._all[: self._begun], [] if self._begun is None else self._all[self._begun :]
         marked: list[Ready] = [(SAVEPOINT, "")] if self._is_marked else []
+        return [*map(self._ready, _merged(ended)), *marked], [*map(self._ready, _merged(own))]
+
+    def sent(self) -> None:
+        """None waits any more; the server has the savepoint, if there is one."""
         in_part = self._begun is not None
         self.drop()
         self._begun = 0 if in_part else None
-        return [*map(self._ready, _merged(ended)), *marked], [*map(self._ready, _merged(own))]
 
     def drop(self) -> None:
         """None waits any more, and no part is under way."""

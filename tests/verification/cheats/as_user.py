@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from verification.cheats.case import Case, cheats, honest
 from verification.cheats.judging import judge_all
 
-OF_LIMITS = re.compile("passed the limit of (wall time|cpu time|output)")
+OF_TIME = re.compile("passed the limit of (wall|cpu) time")
 
 
 def representative() -> list[Case]:
@@ -29,11 +29,11 @@ def representative() -> list[Case]:
 def answers() -> dict[str, str]:
     """The answer to each of them, and the reason where there is none.
 
-    Which limit a submission passes first that prints for long, and so how it is turned down, depends on the machine.
+    Which limit of time a submission passes first, and so how it is turned down, depends on how busy the machine is.
     """
     outcomes = asyncio.run(judge_all(representative()))
     return {
-        name: "it passed a limit" if OF_LIMITS.search(outcome.reason) else outcome.answer or outcome.reason
+        name: "it took too long" if OF_TIME.search(outcome.reason) else outcome.answer or outcome.reason
         for name, outcome in outcomes.items()
     }
 

@@ -1,13 +1,11 @@
 """The connections to books on a server of PostgreSQL, and those that read there."""
 
 import contextlib
-import select
 from collections.abc import Sequence
 from itertools import count
 from typing import Any, Final
 
 import psycopg
-from psycopg.pq import TransactionStatus
 
 from earnest.effects.ground.storage.catalog import objects_in, objects_of
 from earnest.effects.ground.storage.dialects import POSTGRESQL, Dialect, numbered
@@ -117,11 +115,6 @@ class PostgresqlLink:
 class PostgresqlReading(PostgresqlLink):
     """A connection that reads."""
 
-    def __init__(self, address: str, idle_ms: int = IDLE_MS) -> None:
-        super().__init__(address, idle_ms)
-        self._answers = select.poll()
-        self._answers.register(self.session.connection.fileno(), select.POLLIN)
-
     def look(self, ahead: Ahead) -> None:
         """See `BooksLink.look`. A long read does not hold all that it ever looked up."""
         self.known.keep()
@@ -129,22 +122,15 @@ class PostgresqlReading(PostgresqlLink):
 
     def begin(self) -> None:
         """See `ReadLink.begin`. It goes with the first question."""
-        pgconn = self.session.connection.pgconn
-        with told():
-            while pgconn.is_busy():  # with the end before; to ask for its result would hold up all threads
-                self._answers.poll()
-                pgconn.consume_input()
-            while pgconn.get_result():
-                pass
+        self.session.answered()
         self.session.waiting.add("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def end(self) -> None:
         """See `ReadLink.end`. Nobody waits for the answer."""
         self.known.clear()
         self.session.waiting.drop()
-        if self.session.connection.info.transaction_status is not TransactionStatus.IDLE:
-            with told():
-                self.session.connection.pgconn.send_query(b"ROLLBACK")
+        if not self.session.is_idle:
+            self.session.post("ROLLBACK")
 
     def check(self, schema: Schema) -> None:
         """See `ReadLink.check`."""

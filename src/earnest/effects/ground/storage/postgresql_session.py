@@ -205,7 +205,8 @@ class PostgresqlSession:
                 message = self._message(self.waiting.ready()[0], statements)
                 self._is_posted = True
                 self.connection.pgconn.send_query(message)
-                self.connection.wait(generators.send(self.connection.pgconn))
+                if self.connection.pgconn.flush():
+                    self.connection.wait(generators.send(self.connection.pgconn))
         except BaseException:
             self.is_unclear |= not message
             raise

@@ -7,6 +7,7 @@ from earnest.foundation.instants import DAY_MS, HOUR_MS
 from earnest.market.claims import extension, judgement, working
 from earnest.market.claims.claim import Actor, Claim, ClaimState, role_of
 from earnest.market.claims.clock import clock
+from earnest.market.claims.deadlines import with_wake
 from earnest.market.claims.moving import ClaimTransition
 from earnest.market.jobs.job import JobState
 
@@ -111,6 +112,12 @@ def test_late_evidence_counts_once_however_often_it_is_replaced() -> None:
 def test_a_seller_who_gives_up_is_marked_by_when(state: S, now_ms: int, to: S, kind: str) -> None:
     moved = working.cancel(claim_in(state), now_ms)
     assert (moved.claim.state, [signal.kind for signal in moved.signals]) == (to, [kind])
+
+
+def test_a_new_claim_wakes_when_its_state_would_end() -> None:
+    claim = opened()
+    assert claim.wake_ms == claim.grace_ends_at_ms
+    assert with_wake(claim) is claim
 
 
 def test_between_related_parties_a_mark_weighs_nothing() -> None:

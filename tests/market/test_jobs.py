@@ -118,7 +118,16 @@ def test_a_job_ends_as_its_money_went(state: ClaimState, ends: JobState) -> None
 def test_only_an_open_job_waits_for_the_clock(state: JobState) -> None:
     job = replace(a_job(apply_until_ms=NOW), state=state)
     assert rules.due_event(job, NOW + 100 * DAY_MS) is None
-    assert rules.with_wake(job).wake_ms is None
+
+
+def test_a_job_that_is_not_open_any_more_wakes_nobody() -> None:
+    job = rules.window_ended(a_job(apply_until_ms=NOW))
+    assert job.wake_ms == rules.last_chance_ms(job)
+    taken = rules.taken(job, "clm_1")
+    after = [taken, rules.withdrawn(job, NOW), rules.lapsed(job, NOW), rules.given_back(taken, 2 * job.wake_ms)]
+    after += [rules.settled(taken, claim_in(state), NOW) for state in (ClaimState.RELEASED, ClaimState.REFUNDED)]
+    assert [one.wake_ms for one in after] == [None] * len(after)
+    assert rules.given_back(taken, NOW).wake_ms == job.wake_ms
 
 
 def test_every_state_of_a_claim_has_its_name_among_ai_jobs() -> None:

@@ -1,10 +1,10 @@
 """What time alone does to a claim."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from earnest.foundation.instants import SECOND_MS
+from earnest.foundation.shapes import replace
 from earnest.market.claims.claim import Actor, Claim
 from earnest.market.claims.deadlines import OPERATOR_ASKED, counting_verdict, next_deadline, with_wake
 from earnest.market.claims.judgement import turned_down

@@ -1,8 +1,7 @@
 """What a dispute does to the claim that it is about."""
 
-from dataclasses import replace
-
 from earnest.foundation.errors import Refused
+from earnest.foundation.shapes import replace
 from earnest.market.claims.claim import Actor, Claim
 from earnest.market.claims.deadlines import Frozen, deadline, frozen
 from earnest.market.claims.moving import ClaimTransition, begin

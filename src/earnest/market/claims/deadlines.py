@@ -1,11 +1,12 @@
 """When a claim is due, when the clock does something with it, and what a dispute stops."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from earnest.contracts.spec import Acceptance
 from earnest.foundation.instants import SECOND_MS
+from earnest.foundation.shapes import replace
 from earnest.market.claims.claim import Claim, ClaimState
 from earnest.market.jobs.job import Job
 from earnest.verification.verdict import Answer

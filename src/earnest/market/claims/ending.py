@@ -1,9 +1,9 @@
 """The end of a claim once it is clear who gets the money."""
 
-from dataclasses import replace
 from typing import Final
 
 from earnest.foundation.instants import SECOND_MS
+from earnest.foundation.shapes import replace
 from earnest.market.claims.claim import Actor, Claim, ClaimState
 from earnest.market.claims.deadlines import with_wake
 from earnest.market.claims.moving import ClaimTransition, begin

@@ -1,9 +1,8 @@
 """Extensions of a deadline."""
 
-from dataclasses import replace
-
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import SECOND_MS
+from earnest.foundation.shapes import replace
 from earnest.market.claims.claim import Actor, Claim
 from earnest.market.claims.lifecycle import refusal
 from earnest.market.claims.moving import ClaimStep, ClaimTransition, begin

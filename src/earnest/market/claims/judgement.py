@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from earnest.contracts.spec import Acceptance
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import SECOND_MS
+from earnest.foundation.shapes import replace
 from earnest.market.claims.claim import Actor, Claim
 from earnest.market.claims.deadlines import SILENT
 from earnest.market.claims.lifecycle import refusal

@@ -1,8 +1,9 @@
 """One step of a claim, and what it leaves behind."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from earnest.foundation.shapes import replace
 from earnest.market.claims.claim import TERMINAL, Actor, Claim, ClaimState, weight_of
 from earnest.market.claims.deadlines import deadline, with_wake
 from earnest.market.claims.lifecycle import refusal, step, transition

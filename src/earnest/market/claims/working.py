@@ -1,11 +1,10 @@
 """From claiming a job to handing in the work, and the ways out before, for both sides."""
 
-from dataclasses import replace
-
 from earnest.foundation.errors import Refused
 from earnest.foundation.instants import SECOND_MS
+from earnest.foundation.shapes import replace
 from earnest.market.claims.claim import Actor, Claim, ClaimState, is_overdue
-from earnest.market.claims.deadlines import due_at, with_wake
+from earnest.market.claims.deadlines import due_at
 from earnest.market.claims.lifecycle import refusal
 from earnest.market.claims.moving import ClaimTransition, begin
 from earnest.market.jobs.job import Job, need_claimable
@@ -22,7 +21,8 @@ def open_claim(claim_id: str, job: Job, seller: str, now_ms: int, *, related: bo
     if seller == job.creator:
         raise Refused("related_party", "who offers a job does not work it")
     due_at_ms = due_at(job, now_ms)
-    claim = Claim(
+    grace_ends_at_ms = due_at_ms + job.grace_s * SECOND_MS
+    return Claim(
         id=claim_id,
         job_id=job.id,
         job_title=job.title,
@@ -39,14 +39,14 @@ def open_claim(claim_id: str, job: Job, seller: str, now_ms: int, *, related: bo
         claimed_at_ms=now_ms,
         start_at_ms=now_ms,
         due_at_ms=due_at_ms,
-        grace_ends_at_ms=due_at_ms + job.grace_s * SECOND_MS,
+        grace_ends_at_ms=grace_ends_at_ms,
         auto_extend=job.auto_extend,
         auto_release_s=job.auto_release_s,
         revise_s=job.revise_s,
         revisions_left=job.revisions_max,
         related=related,
+        wake_ms=grace_ends_at_ms,  # as `with_wake` would have it
     )
-    return with_wake(claim)
 
 
 def start(claim: Claim, now_ms: int) -> ClaimTransition:

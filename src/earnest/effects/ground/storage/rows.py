@@ -6,8 +6,8 @@ The fields of the value are the columns of the table, in the same order. `earnes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from enum import Enum
-from functools import cache
-from operator import attrgetter, ne
+from itertools import compress
+from operator import ne
 from types import UnionType
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, cast, get_args
 
@@ -18,6 +18,7 @@ from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject, JsonValue
 from earnest.foundation.errors import Refused
 from earnest.foundation.facts import Fact
+from earnest.foundation.shapes import fields_of
 
 Project: TypeAlias = Callable[[Transaction, Fact], None]
 """What a fact does to the tables. It reads nothing but the fact and the rows that earlier facts made."""
@@ -38,7 +39,7 @@ class Rows(Generic[RowT]):
     """The rows of one table. `key` is the primary key, a text. Flags are held as 0 and 1, enums by value."""
 
     def __init__(self, value: type[RowT], table: str, key: str = "id") -> None:
-        names, _ = _fields(value)
+        names, _ = fields_of(value)
         self.value = value
         self.table = table
         self.key = key
@@ -110,11 +111,11 @@ class Rows(Generic[RowT]):
         given = {**self._defaults, **row}
         if len(given) != len(self._names):
             raise TypeError(f"{self.table}: these are not its columns: {', '.join(row)}")
-        self.add_rows(transaction, [_plain(tuple(map(given.__getitem__, self._names)))])
+        self.add_rows(transaction, [_plain(map(given.__getitem__, self._names))])
 
     def add(self, transaction: Transaction, value: RowT) -> None:
         """A new row."""
-        self.add_rows(transaction, [_plain(_fields(self.value)[1](value))])
+        self.add_rows(transaction, [_plain(fields_of(self.value)[1](value))])
 
     def add_rows(self, transaction: Transaction, rows: Sequence[Sequence[SqlValue]]) -> None:
         """New rows, the columns of each in the order of the fields."""
@@ -173,23 +174,16 @@ def _changed(transaction: Transaction, sql: str, rows: Sequence[Sequence[SqlValu
 
 def row_json(value: Row) -> JsonObject:
     """The JSON form of a row: `row` of the fact that opens it."""
-    names, values_of = _fields(type(value))
+    names, values_of = fields_of(type(value))
     return dict(zip(names, _plain(values_of(value)), strict=True))
 
 
 def differences(before: Row, after: Row) -> JsonObject:
     """What changed, by field: `set` of the fact that says so."""
-    names, values_of = _fields(type(after))
+    names, values_of = fields_of(type(after))
     new, old = values_of(after), values_of(before)
-    pairs = zip(names, _plain(new), map(ne, new, old), strict=True)
-    return {name: value for name, value, has_changed in pairs if has_changed}
-
-
-@cache
-def _fields(value: type[Row]) -> tuple[tuple[str, ...], Callable[[Row], tuple[Any, ...]]]:
-    """The names of the fields, two at least, and what gives all their values at once."""
-    names = tuple(field.name for field in fields(value))
-    return names, attrgetter(*names)
+    have_changed = tuple(map(ne, new, old))
+    return dict(zip(compress(names, have_changed), _plain(compress(new, have_changed)), strict=True))
 
 
 def _kind(of: Any) -> type | None:
@@ -198,12 +192,13 @@ def _kind(of: Any) -> type | None:
     return kind if isinstance(kind, type) and (kind is bool or issubclass(kind, Enum)) else None
 
 
-def _plain(values: tuple[Any, ...]) -> list[Any]:
+def _plain(values: Iterable[Any]) -> list[Any]:
     """Values as JSON and columns hold them."""
     plain = list(values)
-    for place, one in enumerate(values):
-        if type(one) not in _PLAIN:
-            plain[place] = one.value if isinstance(one, Enum) else int(one) if type(one) is bool else one
+    if not _PLAIN.issuperset(map(type, plain)):
+        for place, one in enumerate(plain):
+            if type(one) not in _PLAIN:
+                plain[place] = one.value if isinstance(one, Enum) else int(one) if type(one) is bool else one
     return plain
 
 

@@ -118,6 +118,7 @@ def test_a_job_ends_as_its_money_went(state: ClaimState, ends: JobState) -> None
 def test_only_an_open_job_waits_for_the_clock(state: JobState) -> None:
     job = replace(a_job(apply_until_ms=NOW), state=state)
     assert rules.due_event(job, NOW + 100 * DAY_MS) is None
+    assert rules.with_wake(job).wake_ms is None
 
 
 def test_a_job_that_is_not_open_any_more_wakes_nobody() -> None:

@@ -1,8 +1,6 @@
 """The books of money. Chains of transfers are booked here, whole or not at all, and nowhere else."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from operator import attrgetter
 from typing import Any, Final, cast
 
 from earnest.effects.ground.storage.known_rows import Ahead, Sought
@@ -12,6 +10,7 @@ from earnest.effects.ground.storage.transaction import Transaction
 from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken
 from earnest.foundation.facts import Fact
+from earnest.foundation.shapes import fields_of
 from earnest.ledger import rows
 from earnest.ledger.rules import LedgerAccount, account_named, check, effect, is_repeated
 from earnest.ledger.transfer import Chain, TransferKind
@@ -28,7 +27,7 @@ NUMBER: Final = "number"
 """By which transfers are counted."""
 
 
-_COLUMNS: Final = attrgetter(*(field.name for field in fields(LedgerAccount)))
+_, _COLUMNS = fields_of(LedgerAccount)
 _POSTED: Final = 3
 """Where the sums begin among them: debits and credits posted, then pending."""
 

@@ -120,7 +120,7 @@ def publish(job: Job, now_ms: int, terms: Terms) -> Job:
         raise Refused(
             "validation", f"out of range: {', '.join(error['pointer'][1:] for error in errors)}", errors=errors
         )
-    return _with_wake(replace(job, state=JobState.OPEN, live_claim=None, ended_at_ms=None))
+    return with_wake(replace(job, state=JobState.OPEN, live_claim=None, ended_at_ms=None))
 
 
 def check_redo(first: Job, creator: str, redone: int, terms: Terms) -> None:
@@ -170,7 +170,7 @@ def need_claimable(job: Job, now_ms: int) -> None:
 def taken(job: Job, claim_id: str) -> Job:
     """The job with its live claim. Raises `Refused` as `need_open`."""
     need_open(job)
-    return replace(job, state=JobState.TAKEN, live_claim=claim_id, apply_until_ms=None, wake_ms=None)
+    return with_wake(replace(job, state=JobState.TAKEN, live_claim=claim_id, apply_until_ms=None))
 
 
 def withdrawn(job: Job, now_ms: int) -> Job:
@@ -183,7 +183,7 @@ def given_back(job: Job, now_ms: int) -> Job:
     """The claim was cancelled or has expired: the job is open again, or it lapses if its time is over."""
     if now_ms >= last_chance_ms(job):
         return _ended(job, JobState.LAPSED, now_ms)
-    return _with_wake(replace(job, state=JobState.OPEN, live_claim=None))
+    return with_wake(replace(job, state=JobState.OPEN, live_claim=None))
 
 
 def settled(job: Job, claim: Claim, now_ms: int) -> Job:
@@ -208,11 +208,13 @@ def lapsed(job: Job, now_ms: int) -> Job:
 
 def window_ended(job: Job) -> Job:
     """The time to apply is over: whoever is chosen claims it next, or, if nobody is, whoever comes first."""
-    return _with_wake(replace(job, apply_until_ms=None))
+    return with_wake(replace(job, apply_until_ms=None))
 
 
-def _with_wake(job: Job) -> Job:
-    """The open job with the next instant at which `due_event` has something to say; of others it never has."""
+def with_wake(job: Job) -> Job:
+    """The job with the next instant at which `due_event` has something to say."""
+    if job.state is not JobState.OPEN:
+        return replace(job, wake_ms=None)
     last_ms = last_chance_ms(job)
     return replace(job, wake_ms=last_ms if job.apply_until_ms is None else min(last_ms, job.apply_until_ms))
 
@@ -224,7 +226,7 @@ def aid_status(job: Job, newest: Claim | None) -> str:
 
 
 def _ended(job: Job, state: JobState, now_ms: int) -> Job:
-    return replace(job, state=state, live_claim=None, ended_at_ms=now_ms, wake_ms=None)
+    return with_wake(replace(job, state=state, live_claim=None, ended_at_ms=now_ms))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

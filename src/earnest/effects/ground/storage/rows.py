@@ -111,11 +111,11 @@ class Rows(Generic[RowT]):
         given = {**self._defaults, **row}
         if len(given) != len(self._names):
             raise TypeError(f"{self.table}: these are not its columns: {', '.join(row)}")
-        self.add_rows(transaction, [_plain(map(given.__getitem__, self._names))])
+        self._add(transaction, self._insert, [_plain(map(given.__getitem__, self._names))])
 
     def add(self, transaction: Transaction, value: RowT) -> None:
         """A new row."""
-        self.add_rows(transaction, [_plain(fields_of(self.value)[1](value))])
+        self._add(transaction, self._insert, [_plain(fields_of(self.value)[1](value))])
 
     def add_rows(self, transaction: Transaction, rows: Sequence[Sequence[SqlValue]]) -> None:
         """New rows, the columns of each in the order of the fields."""

@@ -38,9 +38,13 @@ def sought(chain: Chain) -> Ahead:
     return (
         Sought(rows.TRANSFERS.lookup, tuple([one.id for one in chain]), are_new=True),
         Sought(rows.TRANSFERS.lookup, tuple([one.pending_id for one in chain if one.pending_id is not None])),
-        Sought(rows.LEDGER_ACCOUNTS.lookup, tuple(accounts)),
-        Sought(rows.BOOKED.lookup, greatest=NUMBER),
+        *sought_of(*accounts),
     )
+
+
+def sought_of(*accounts: str) -> Ahead:
+    """What `post` will look for besides transfers."""
+    return Sought(rows.LEDGER_ACCOUNTS.lookup, accounts), Sought(rows.BOOKED.lookup, greatest=NUMBER)
 
 
 def post(transaction: Transaction, chain: Chain) -> None:

@@ -52,6 +52,11 @@ def claimed(claim: Claim, at_ms: int) -> Chain:
     return held + fee
 
 
+def accounts_of_claim(job: Job, seller: str) -> tuple[str, str, str]:
+    """Between which `claimed` reserves."""
+    return escrow(job.id, job.currency), clearing(seller, job.currency), fees(job.currency)
+
+
 def released(claim: Claim, at_ms: int) -> Chain:
     """The work is accepted: both reservations move."""
     return _resolved(claim, claim.amount_micro - claim.fee_micro, claim.fee_micro, at_ms)

@@ -108,7 +108,10 @@ class StoryContext:
 
     def new_id(self, prefix: str) -> str:
         """`<prefix>_<ULID>`."""
-        return f"{prefix}_{self.chance.new_id(self.now_ms)}"
+        drawn = f"{prefix}_{self.chance.new_id(self.now_ms)}"
+        if (known := self.transaction.link.known) is not None:
+            known.draw(drawn)
+        return drawn
 
     def show_once(self, name: str, secret: str) -> None:
         """Put a secret into this answer, and into nothing that is kept: an answer given again holds null there."""
@@ -137,6 +140,8 @@ class Taker(Protocol):
 
 Act: TypeAlias = Callable[[StoryContext], Members]
 """The effect, in one transaction: a plain function that may run again. Its value is the body of the answer."""
+Prepared: TypeAlias = tuple[Act, Ahead]
+"""An act, and what it will look for."""
 
 
 class Desk:
@@ -160,20 +165,20 @@ class Desk:
         act: Act | None = None,
         *,
         keyed: Keyed | None = None,
-        prepare: Callable[[], Awaitable[Act]] | None = None,
+        prepare: Callable[[], Awaitable[Prepared]] | None = None,
         status: int = 200,
         ahead: Ahead = (),
     ) -> StoryResponse:
         """Do it once and answer; a second request with the same key waits for the first and gets its answer.
 
-        `prepare` is what cannot be done in a transaction (models, sandboxes, networks); it gives the act. `ahead` is
-        what that will look for, as far as it is known. What the rules refuse is raised as `Refused` where there is no
+        `prepare` is what cannot be done in a transaction (models, sandboxes, networks); it gives the act, and what that
+        will look for besides `ahead`. What the rules refuse is raised as `Refused` where there is no
         key, else answered and kept. Raises `Refused`: `idempotency_key_conflict`, `idempotency_in_progress`, and what
         is never kept (`NOT_KEPT`).
         """
         if keyed is None:
-            act = act if prepare is None else await prepare()
-            return await self._write(caller, act, None, status, ahead)
+            act, more = (act, ()) if prepare is None else await prepare()
+            return await self._write(caller, act, None, status, (*ahead, *more))
         reply_id = keyed.reply_id
         while (running := self._running.get(reply_id)) is not None:
             await asyncio.wait([running], timeout=TWIN_WAIT_S)
@@ -186,7 +191,8 @@ class Desk:
                 kept = await self.database.ask(lambda reader: _kept(reader, keyed))
                 if kept is not None:
                     return kept
-                act = await prepare()
+                act, more = await prepare()
+                ahead = (*ahead, *more)
             return await self._write(caller, act, keyed, status, ahead)
         except Refused as refused:
             if refused.code in NOT_KEPT:

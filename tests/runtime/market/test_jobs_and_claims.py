@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -18,11 +19,13 @@ from earnest.market.jobs.job import JobState, TaskClass
 from earnest.market.jobs.offer import Offer, Requirement
 from earnest.market.service import CLAIMS, JOBS, SUBMISSIONS
 from earnest.runtime.desk import StoryContext
-from earnest.runtime.market import claiming, clocks, deciding, disputing
+from earnest.runtime.judging import linted
+from earnest.runtime.market import claiming, clocks, deciding, disputing, posting
 from earnest.runtime.market.artifacts import bringing
 from earnest.runtime.market.judging import Judging
 from earnest.runtime.market.posting import prepare_posting, withdraw_job
 from earnest.runtime.market.submitting import Item, prepare_submission
+from earnest.verification.lint import Complaint
 from earnest.views.claims import waiting_claims
 from earnest.views.jobs import show_job
 
@@ -57,7 +60,7 @@ def offer(**changes: object) -> Offer:
 
 
 async def post(town: Town, creator: Caller, **changes: object) -> str:
-    act = await prepare_posting(town.market, creator, offer(**changes))
+    act, _ = await prepare_posting(town.market, creator, offer(**changes))
     return str(town.act(creator, act)["job_id"])
 
 
@@ -68,7 +71,8 @@ def claim(town: Town, seller: Caller, job_id: str) -> str:
 async def submit(town: Town, seller: Caller, claim_id: str, content: bytes = b'{"sum": 42}') -> Members:
     item = Item(requirement_id="answer", kind="json", media_type="application/json", inline=content)
     async with bringing(town.market, seller.id) as brought:
-        return town.act(seller, await prepare_submission(brought, seller, claim_id, [item]))
+        act, _ = await prepare_submission(brought, seller, claim_id, [item])
+        return town.act(seller, act)
 
 
 def read_claim(town: Town, claim_id: str) -> Claim:
@@ -201,6 +205,22 @@ async def test_a_check_that_accepts_worthless_work_is_refused(town: Town) -> Non
     with pytest.raises(Refused) as refused:
         await post(town, town.somebody("ann", usd_micro=usd(100)), criteria=loose)
     assert refused.value.code == "lint_failed"
+
+
+async def test_the_checks_of_jobs_that_are_posted_at_once_are_tried_once(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = list[object]()
+
+    async def counted(*given: Any) -> list[Complaint]:
+        tried.append(given)
+        return await linted(*given)
+
+    monkeypatch.setattr(posting, "linted", counted)
+    ann = town.somebody("ann", usd_micro=usd(100))
+    job_ids = await asyncio.gather(*(post(town, ann) for _ in range(8)))
+    assert (len(set(job_ids)), len(tried)) == (8, 1)
+    assert not town.market.linting
 
 
 async def test_the_same_evidence_in_a_new_revision_is_kept_beside_the_old(town: Town) -> None:

@@ -30,7 +30,7 @@ from earnest.market.claims.evidence import artifact_id
 from earnest.market.service import ARTIFACTS
 from earnest.runtime.accountability.booking import book
 from earnest.runtime.accountability.deciding import read_contract, save_agreement
-from earnest.runtime.desk import Act, StoryContext
+from earnest.runtime.desk import Prepared, StoryContext
 
 RETRY_S: Final = 5
 """After a heartbeat that found another one being judged."""
@@ -73,13 +73,13 @@ class _Cycle:
     date: str
 
 
-async def prepare_check_in(caller: Caller, sent: CheckIn) -> Act:
+async def prepare_check_in(caller: Caller, sent: CheckIn) -> Prepared:
     """Read the contract; the act takes the check-in. Raises `Refused`: `scope_forbidden`, `too_large`, `validation`."""
     caller.need(Scope.LIVE, Scope.HEARTBEAT)
     if caller.account.kind is not AccountKind.AGENT:
         raise Refused("scope_forbidden", "agents check in")
     given = None if sent.contract is None else await _read(sent.contract)
-    return lambda entry: check_in(entry, sent, given)
+    return lambda entry: check_in(entry, sent, given), ()
 
 
 def check_in(entry: StoryContext, sent: CheckIn, given: HeartbeatContract | None) -> CheckedIn:

@@ -46,6 +46,7 @@ def open_claim(entry: StoryContext, terms: Terms, job: Job, seller: str) -> Clai
                 Sought(CAPABILITIES.lookup, conditions=_ABLE_SQL, parameters=(seller,)),
                 Sought(CLAIMS.lookup, conditions=_WORKING_SQL, parameters=(seller,)),
                 Sought(ACCOUNTS.lookup, (seller, job.creator)),
+                *ledger.sought_of(*settlement.accounts_of_claim(job, seller)),
             )
         )
     able = list(CAPABILITIES.where(entry.transaction, _ABLE_SQL, (seller,)))

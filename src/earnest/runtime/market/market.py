@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 from typing import Final
+from weakref import WeakValueDictionary
 
 from earnest.effects.outside.artifacts.store import ArtifactStore
 from earnest.effects.outside.web.fetching import Web
@@ -31,6 +32,8 @@ class Market:
     """Held while a verdict is reached again for somebody who asked."""
     linted: dict[str, None] = field(default_factory=dict)
     """The digests of checks that were tried on worthless work and refused it, oldest first."""
+    linting: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    """Held while the checks of a digest are tried, for which others wait."""
 
     def verifier_of(self, poster: Account) -> Verifier:
         """What judges by the specs of `poster`: probes measure for those of the operator alone."""

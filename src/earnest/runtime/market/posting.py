@@ -17,6 +17,7 @@ from earnest.foundation.instants import SECOND_MS
 from earnest.identity.account import AccountKind
 from earnest.identity.key import Caller, Scope
 from earnest.ledger import service as ledger
+from earnest.ledger.transfer import available
 from earnest.market import settlement
 from earnest.market.claims.evidence import artifact_id
 from earnest.market.jobs.job import Job, JobState, check_redo, need_turn, publish, withdrawn
@@ -24,7 +25,7 @@ from earnest.market.jobs.offer import Offer, check_category, check_files, check_
 from earnest.market.jobs.tags import Tags
 from earnest.market.service import ARTIFACTS, CATEGORY, JOBS
 from earnest.market.terms import OWN, Terms
-from earnest.runtime.desk import Act, StoryContext
+from earnest.runtime.desk import Prepared, StoryContext
 from earnest.runtime.judging import linted
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.periods import current_period
@@ -34,7 +35,7 @@ from earnest.runtime.probing import need_probes
 LINTED_KEPT_MAX: Final = 1_024
 
 
-async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
+async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Prepared:
     """Read and lint an offer; the act posts it and lays its reward aside.
 
     Raises `Refused`: `scope_forbidden`, `validation` and `lint_failed` (with `errors`), `unknown_check`,
@@ -50,10 +51,12 @@ async def prepare_posting(market: Market, caller: Caller, offer: Offer) -> Act:
     if offer.files:
         need_owned(await market.desk.database.ask(lambda reader: unowned(reader, caller.id, offer.files)))
     digest = digest_of([[criterion_to_json(one) for one in spec.criteria], dict(offer.files)])
-    if digest not in market.linted:
-        await _lint(market, caller, spec, offer.files)
-        _remember(market.linted, digest)
-    return lambda entry: _post(entry, market.terms, offer, spec, tags, fee_bps=fee_bps)
+    async with market.linting.setdefault(digest, asyncio.Lock()):
+        if digest not in market.linted:
+            await _lint(market, caller, spec, offer.files)
+            _remember(market.linted, digest)
+    ahead = ledger.sought_of(available(caller.id, offer.currency))
+    return lambda entry: _post(entry, market.terms, offer, spec, tags, fee_bps=fee_bps), ahead
 
 
 async def _lint(market: Market, caller: Caller, spec: VerificationSpec, files: Mapping[str, str]) -> None:

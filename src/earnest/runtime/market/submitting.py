@@ -18,7 +18,7 @@ from earnest.market.claims.claim import Claim
 from earnest.market.claims.evidence import Artifact, Submission, artifact_id
 from earnest.market.jobs.offer import Requirement, missing
 from earnest.market.service import ARTIFACTS, CLAIMS, JOBS, SUBMISSIONS
-from earnest.runtime.desk import Act, StoryContext
+from earnest.runtime.desk import Prepared, StoryContext
 from earnest.runtime.market.artifacts import Bringing, keep_artifact, media_type_of, room_for
 from earnest.runtime.market.market import Market
 from earnest.runtime.market.settling import advance, need_may_move
@@ -62,22 +62,24 @@ class _Kept:
     stored: Stored | None = None
 
 
-async def prepare_submission(brought: Bringing, caller: Caller, claim_id: str, items: Sequence[Item]) -> Act:
+async def prepare_submission(brought: Bringing, caller: Caller, claim_id: str, items: Sequence[Item]) -> Prepared:
     """Store what was brought, before the transaction that hands it in, and nothing that this would refuse anyway.
 
     Raises `Refused`: `evidence_hash_mismatch`, `url_refused`, `address_refused`, `too_large`, and `Unavailable`.
     """
     caller.need(*MAY_HAND_IN)
     market = brought.market
-    asked = await market.desk.database.ask(lambda reader: _checked(reader, market, caller, claim_id, items))
+    job_id, asked = await market.desk.database.ask(lambda reader: _checked(reader, market, caller, claim_id, items))
     kept = [await _keep(brought, item, asked[item.requirement_id]) for item in items]
-    return lambda entry: _submit(entry, market, claim_id, kept)
+    artifacts = [artifact_id(caller.id, one.stored.sha256 if one.stored else one.item.sha256) for one in kept]
+    ahead = Sought(JOBS.lookup, (job_id,)), Sought(ARTIFACTS.lookup, tuple(artifacts))
+    return lambda entry: _submit(entry, market, claim_id, kept), ahead
 
 
 def _checked(
     reader: BooksReader, market: Market, caller: Caller, claim_id: str, items: Sequence[Item]
-) -> Mapping[str, Requirement]:
-    """What the job asks for, by id, once all that is known before anything is stored or fetched fits it."""
+) -> tuple[str, Mapping[str, Requirement]]:
+    """The job, and what it asks for, once all that is known before anything is stored or fetched fits it."""
     claim = CLAIMS.find(reader, claim_id)
     _check_may(claim, caller)
     working.submit(claim, market.desk.now_ms(), market.terms, "")
@@ -89,7 +91,7 @@ def _checked(
             _own(reader, caller.id, item)
         if item.inline is not None or item.storage_url:
             _check_item(item, asked[item.requirement_id], 0, media_type_of(item.media_type))
-    return asked
+    return claim.job_id, asked
 
 
 def _asked(reader: BooksReader, claim: Claim, items: Sequence[Item]) -> Mapping[str, Requirement]:
@@ -138,9 +140,6 @@ def _submit(entry: StoryContext, market: Market, claim_id: str, kept: Sequence[_
     entry.me.need(*MAY_HAND_IN)
     claim = CLAIMS.find(entry.transaction, claim_id)
     _check_may(claim, entry.me)
-    brought = (one.stored.sha256 if one.stored else one.item.sha256 for one in kept)
-    artifacts = Sought(ARTIFACTS.lookup, tuple([artifact_id(entry.me.id, sha256) for sha256 in brought]))
-    entry.transaction.link.look((Sought(JOBS.lookup, (claim.job_id,)), artifacts))
     asked = _asked(entry.transaction, claim, [one.item for one in kept])
     manifest = _manifest(entry, market, kept, asked)
     root = digest_of(manifest)

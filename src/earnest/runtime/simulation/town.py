@@ -18,7 +18,7 @@ from earnest.market.jobs.job import JobState
 from earnest.market.jobs.offer import Offer
 from earnest.market.reviews.review import Opinion
 from earnest.market.service import CLAIMS, DISPUTES, JOBS, REVIEWS
-from earnest.runtime.desk import Act, StoryContext, keyed_by
+from earnest.runtime.desk import Act, Prepared, StoryContext, keyed_by
 from earnest.runtime.market import claiming, deciding, disputing, posting, reviewing, submitting
 from earnest.runtime.market.artifacts import bringing
 from earnest.runtime.market.market import Market
@@ -103,7 +103,7 @@ class Town:
         caller: Caller,
         act: Act | None = None,
         *,
-        prepare: Callable[[], Awaitable[Act]] | None = None,
+        prepare: Callable[[], Awaitable[Prepared]] | None = None,
         retries: int = 0,
     ) -> Members | None:
         """Ask for it, some send it again and again; the answer, or None where the rules said no.

@@ -32,7 +32,7 @@ from earnest.foundation.errors import Refused
 from earnest.identity.key import Caller, KeyedHash
 from earnest.journal.notary import Notary
 from earnest.runtime.authentication import Authenticator
-from earnest.runtime.desk import Act, Keyed, StoryResponse, keyed_by
+from earnest.runtime.desk import Act, Keyed, Prepared, StoryResponse, keyed_by
 from earnest.runtime.market.market import LOOKUPS, Market
 from earnest.surfaces.web.problems import problem
 from earnest.verification.strict_json import NotStrictJson, check_members, strict_json
@@ -109,7 +109,7 @@ class Call:
         act: Act | None = None,
         *,
         status: int = 200,
-        prepare: Callable[[], Awaitable[Act]] | None = None,
+        prepare: Callable[[], Awaitable[Prepared]] | None = None,
         optional: bool = False,
     ) -> Response:
         """Have the desk do it once, and answer with its body.

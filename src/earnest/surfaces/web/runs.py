@@ -13,7 +13,7 @@ from earnest.foundation.errors import Refused, Unavailable
 from earnest.foundation.instants import rfc3339
 from earnest.identity.key import Scope
 from earnest.runtime import leave, unknown_effects
-from earnest.runtime.desk import Act
+from earnest.runtime.desk import Prepared
 from earnest.runtime.edits.outside import EditPart
 from earnest.runtime.own_runs import OwnRuns
 from earnest.surfaces.web.calls import Call, MyCall, rendered
@@ -98,7 +98,7 @@ async def post_effect(run_id: str, sent: DecideEffect, call: MyCall, request: Re
     """Say what became of an effect of which nobody knows whether it happened; `earnest resume` goes on with it."""
     own = _mine(call, request)
 
-    async def decide() -> Act:
+    async def decide() -> Prepared:
         decision, by = unknown_effects.EffectDecision(sent.decision), call.me.account.handle
         await unknown_effects.decide(own.edits.database, own.edits.clock, run_id, decision, by=by, key=sent.key)
         return _answering({"run_id": run_id, "key": sent.key, "decision": sent.decision})
@@ -111,7 +111,7 @@ async def post_leave(run_id: str, sent: DecideLeave, call: MyCall, request: Requ
     """Say yes or no to exactly what a run asks leave for, while it waits (Law 1)."""
     own = _mine(call, request)
 
-    async def decide() -> Act:
+    async def decide() -> Prepared:
         books, by = own.edits, call.me.account.handle
         await leave.say(books.database, books.clock, run_id, sent.key, sent.action, approved=sent.approve, by=by)
         return _answering({"run_id": run_id, "key": sent.key, "approved": sent.approve})
@@ -127,7 +127,7 @@ async def post_decision(question_id: str, sent: DecideReview, call: MyCall, requ
     """Decide what waits for a person in a run or a verdict made by hand, once and for good."""
     own = _mine(call, request)
 
-    async def decide() -> Act:
+    async def decide() -> Prepared:
         found = await own.reviews.decide(
             question_id, approve=sent.approve, scores=sent.scores, reason=sent.reason, by=call.me.account.handle
         )
@@ -158,7 +158,9 @@ async def get_journal(
         raise Refused("maintenance", str(error)) from error
 
 
-async def _changed(run_id: str, standing: Literal["applied", "undone"], changing: Awaitable[Sequence[EditPart]]) -> Act:
+async def _changed(
+    run_id: str, standing: Literal["applied", "undone"], changing: Awaitable[Sequence[EditPart]]
+) -> Prepared:
     try:
         parts = await changing
     except Unavailable as error:
@@ -171,5 +173,5 @@ async def _changed(run_id: str, standing: Literal["applied", "undone"], changing
     return _answering(body)
 
 
-def _answering(body: Members) -> Act:
-    return lambda _: body
+def _answering(body: Members) -> Prepared:
+    return lambda _: body, ()

@@ -11,6 +11,8 @@ import psycopg
 import pytest
 
 from earnest.effects.ground.storage.dialects import POSTGRESQL, SQLITE, numbered
+from earnest.effects.ground.storage.postgresql_session import PostgresqlSession, connect
+from earnest.effects.ground.storage.postgresql_waiting import listed
 from earnest.effects.ground.storage.schema import BOOKS
 
 from .statements import Statement, rows_of_the_program, statements
@@ -82,6 +84,20 @@ def test_postgresql_prepares_every_statement(
         except psycopg.Error as error:
             failures.append((statement, str(error)))
     assert failures == []
+
+
+@pytest.mark.slow
+def test_postgresql_looks_keys_up_by_an_index_though_the_plan_was_made_for_an_empty_table(
+    postgresql: psycopg.Connection[tuple[Any, ...]], postgresql_address: str
+) -> None:
+    with closing(connect(postgresql_address)) as connection:
+        session, plans = PostgresqlSession(connection), dict[str, str]()
+        connection.execute(b"SET plan_cache_mode = force_generic_plan")  # as after the first few
+        for table, rows in rows_of_the_program().items():
+            found = connection.execute(f"EXPLAIN {session.planned(rows.lookup.select_listed, listed(['a']))}".encode())
+            plans[table] = "\n".join(line for (line,) in found)
+    assert len(plans) > 30
+    assert [table for table, plan in plans.items() if "Index" not in plan or "Seq Scan" in plan] == []
 
 
 def test_no_order_depends_on_where_an_engine_puts_what_is_missing(every: list[Statement]) -> None:

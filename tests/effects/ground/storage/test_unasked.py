@@ -26,7 +26,7 @@ from earnest.journal.verify import verify_journal
 from earnest.ledger.rows import LEDGER_ACCOUNTS
 from earnest.ledger.rules import LedgerAccount
 from earnest.ledger.service import balance, post, sought
-from earnest.ledger.transfer import Chain, available, external, moved
+from earnest.ledger.transfer import Chain, available, escrow, external, moved
 
 from .test_engines import vote
 
@@ -113,6 +113,39 @@ async def test_what_others_wrote_meanwhile_counts(homes: list[Database], asks: b
     )
     assert sum(isinstance(one, Refused) for one in found) == 1
     assert sums(one) == [1, bob + ann + 49]
+
+
+@pytest.mark.slow
+async def test_nobody_asks_for_what_begins_with_an_id_that_was_drawn(
+    homes: list[Database], messages: list[bytes]
+) -> None:
+    one, _ = homes
+    ann, bob = sums(one)
+    held = escrow("job_new", "USD")
+
+    async def moves(amount: int, name: str, to: str = held, *, draws: bool = False, fails: bool = False) -> None:
+        def book(transaction: Transaction) -> None:
+            if draws and (known := transaction.link.known) is not None:
+                known.draw("job_new")
+            post(transaction, transfer(ANN, to, amount, name))
+            if fails:
+                raise Refused("not_found", "after all")
+
+        await one.write(book)
+
+    undone = moves(1, "job_new/undone", fails=True)  # with it go the rows that are known, those of the first too
+    found = await asyncio.gather(
+        moves(5, "job_new/1", draws=True), undone, moves(2, "job_new/2"), return_exceptions=True
+    )
+    assert [isinstance(one, Exception) for one in found] == [False, True, False]
+    assert sums(one) == [ann - 7, bob]
+    assert one.read_sync(lambda reader: balance(reader, held).balance_micro) == 7
+    messages.clear()
+    await moves(1, "job_new/3", escrow("job_new_too", "USD"), draws=True)
+    assert len(messages) == 2  # no such id was drawn
+    messages.clear()
+    await one.write(lambda transaction: post(transaction, transfer(ANN, held, 1, "job_new/4")))
+    assert len(messages) == 2  # it was, for another transaction
 
 
 @pytest.mark.slow

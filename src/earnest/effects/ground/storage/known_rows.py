@@ -21,6 +21,7 @@ ROWS_KEPT_MAX: Final = 4_096
 """Of a table, from one transaction to the next."""
 ROW_CHARACTERS_KEPT_MAX: Final = 2_048
 """In the texts of a row that stays known longer than a transaction."""
+_ID_ENDS: Final = re.compile("[:/]")
 _CHANGED: Final = re.compile(r"\b(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+(\w+)", re.IGNORECASE)
 
 
@@ -96,6 +97,7 @@ class KnownRows:
         self._greatest: dict[str, dict[str, int]] = {}
         self._meeting: dict[str, dict[Sought, Sequence[tuple[Any, ...]]]] = {}
         self._stirred: set[str] = set()
+        self._drawn: set[str] = set()
         self._large: list[tuple[str, str]] = []
 
     def clear(self) -> None:
@@ -103,11 +105,13 @@ class KnownRows:
         self._rows.clear()
         self._greatest.clear()
         self._meeting.clear()
+        self._drawn.clear()
         self._large.clear()
 
     def keep(self) -> None:
         """A transaction begins in which all of it still holds. What met conditions is rarely asked for again."""
         self._meeting.clear()
+        self._drawn.clear()
         for table, key in self._large:
             self._rows.get(table, {}).pop(key, None)
         self._large.clear()
@@ -130,6 +134,10 @@ class KnownRows:
             return {}
         rows = self._rows[lookup.table]
         return {key: _columns(known, lookup.names) for key in keys if (known := rows[key]) is not None}
+
+    def draw(self, drawn: str) -> None:
+        """An id that the part under way has drawn: only what it has put itself has a key that begins with it."""
+        self._drawn.add(drawn)
 
     def learn(self, lookup: Lookup, key: str, row: Sequence[Any] | None) -> None:
         """What the server has told."""
@@ -166,9 +174,13 @@ class KnownRows:
         asked: dict[Lookup, dict[str, None]] = {}
         columns: dict[tuple[str, str], Lookup] = {}
         for lookup, keys, column, *_ in ahead:
-            rows = self._rows.get(lookup.table, {})
+            rows = self._rows.setdefault(lookup.table, {})
             for key in keys:
-                if key not in rows:
+                if key in rows:
+                    continue
+                if self._drawn and _ID_ENDS.split(key, 1)[0] in self._drawn:
+                    rows[key] = None
+                else:
                     asked.setdefault(lookup, {})[key] = None
             if column and column not in self._greatest.get(lookup.table, {}):
                 columns[lookup.table, column] = lookup
@@ -209,6 +221,7 @@ class KnownRows:
             self._large.append((table, key))
 
     def _forget(self, table: str) -> None:
+        self._drawn.clear()
         self._rows.pop(table, None)
         self._greatest.pop(table, None)
         self._meeting.pop(table, None)

@@ -49,7 +49,7 @@ _NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM facts"
 _IS_NEWEST: Final = "SELECT 1 / (coalesce(max(seq), 0) = $1)::INT FROM facts"
 """Fails where it is not."""
 ALONE_MIN: Final = 8
-"""After so many turns between which nobody else wrote, a group begins on what is known."""
+"""After so many turns between which nobody else wrote, what is known is kept, and a group begins on it."""
 NOTICE_CHARACTERS_MAX: Final = 4_000
 _KIND: Final = re.compile(r"[a-z_.]+")
 
@@ -100,22 +100,24 @@ class PostgresqlWriting(PostgresqlLink):
     def take(self, ahead: Ahead = ()) -> None:
         """See `WriteLink.take`: the turn, and the first questions in it, are one trip."""
         is_up = not self.session.connection.closed
-        self._is_unasked = is_up and self._alone >= ALONE_MIN and self.known.covers(ahead)
+        self._is_unasked = is_up and self._is_alone and self.known.covers(ahead)
         if self._is_unasked:
             self._begin_unasked(ahead)
             return
         newest = int(self.hold(ahead, _NEWEST))
         if newest and newest == self._newest:
             self._alone += 1
-        elif self._alone:
-            self._forget()
+        else:
+            if self._is_alone:  # what was kept holds no more
+                self.known.clear()
+            self._alone = 0
         self._newest = newest
 
     def hold(self, ahead: Ahead = (), asked: str = "") -> Any:
         """Wait for the turn, then ask; what the statement `asked` gives."""
         try:
             self._connected()
-            if self._alone:
+            if self._is_alone:
                 self.known.keep()
             else:
                 self.known.clear()
@@ -181,7 +183,7 @@ class PostgresqlWriting(PostgresqlLink):
 
     def overlaps(self, ahead: Ahead) -> bool:
         """See `CommitUnderWay.overlaps`."""
-        return self._alone >= ALONE_MIN and self.known.covers(ahead)
+        return self._is_alone and self.known.covers(ahead)
 
     def wait(self) -> bool:
         """See `CommitUnderWay.wait`."""
@@ -271,6 +273,10 @@ class PostgresqlWriting(PostgresqlLink):
             add(planned(lookup.check_none, listed(keys)))
             for key in keys:
                 self.known.learn(lookup, key, None)
+
+    @property
+    def _is_alone(self) -> bool:
+        return self._alone >= ALONE_MIN
 
     def _forget(self) -> None:
         self._alone = 0

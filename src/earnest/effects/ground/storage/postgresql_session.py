@@ -38,7 +38,11 @@ TURN_WAIT_MS: Final = 10_000
 IDLE_MS: Final = 3_000
 CONNECT_S: Final = 5
 _ROLE: Final = f"earnest {socket.gethostname()[:40]} pid {os.getpid()}"
-_OPTIONS: Final = "-c timezone=UTC -c client_min_messages=warning -c standard_conforming_strings=on"
+_OPTIONS: Final = (
+    "-c timezone=UTC -c client_min_messages=warning -c standard_conforming_strings=on -c enable_seqscan=off -c jit=off"
+)
+"""Plans are kept, so what the server finds best while a table is small would stay so until it is next analysed. Where
+no index helps, it reads the table all the same, at a cost at which it would compile the plan."""
 _MAY_WAIT: Final = re.compile(
     r"\s*(INSERT INTO \w+\s*\([^)]*\)\s*VALUES\b|UPDATE\b|DELETE\b)(?!.*\bRETURNING\b)", re.DOTALL
 )

@@ -10,14 +10,13 @@ from earnest.effects.hands.sandbox.host import LIBRARY_FOLDERS, Host
 from earnest.foundation.errors import Refused
 
 PROGRAM: Final = "/run/earnest/pid1.pyc"
-TRACING: Final = "/run/earnest/tracing.pyc"
 TOOLS: Final = "/run/earnest/bin"
 GROWN: Final = "/run/earnest/grown"  # what a call writes to its layers, to be measured by pid 1
 UID: Final = 1000
 SIZE_MARGIN_BYTES: Final = MIB  # a file system slightly larger than its limit, so that passing the limit is seen
 
 # Descriptors that the forker fills, in this order from `forker.DATA_FIRST` on.
-SECCOMP_FD, PASSWD_FD, GROUP_FD, HOSTS_FD, PROGRAM_FD, TRACING_FD, TRACING_SECCOMP_FD = range(10, 17)
+SECCOMP_FD, PASSWD_FD, GROUP_FD, HOSTS_FD, PROGRAM_FD, TRACING_SECCOMP_FD = range(10, 16)
 PASSWD: Final = b"root:x:0:0::/:/bin/sh\nagent:x:1000:1000::/tmp:/bin/sh\n"
 GROUP: Final = b"root:x:0:\nagent:x:1000:\n"
 HOSTS: Final = b"127.0.0.1 localhost\n::1 localhost\n"
@@ -108,7 +107,7 @@ def arguments(host: Host, shape: Shape, staged: Callable[[Path], str]) -> tuple[
     options += _hidden(shape.masks)
     for name in ("python", "python3"):
         options += ["--symlink", str(host.interpreter), f"{TOOLS}/{name}"]
-    options += [*_file(PROGRAM_FD, PROGRAM), *_file(TRACING_FD, TRACING)]
+    options += _file(PROGRAM_FD, PROGRAM)
     options += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
     return (*options, "--", str(host.interpreter), "-I", "-S", PROGRAM)
 

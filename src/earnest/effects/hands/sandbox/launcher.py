@@ -87,7 +87,7 @@ class Launcher:
         self.call_filter = filter_bytes(self._host.machine)
         data = [
             self.call_filter,
-            *(bubblewrap.PASSWD, bubblewrap.GROUP, bubblewrap.HOSTS, _as_pyc(_pid1()), _as_pyc(_code("tracing.py"))),
+            *(bubblewrap.PASSWD, bubblewrap.GROUP, bubblewrap.HOSTS, _as_pyc(_pid1())),
             filter_bytes(self._host.machine, tracing=True),
         ]
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -35,6 +35,8 @@ from earnest.effects.hands.sandbox.census import Census
 
 TYPE_CHECKING = False  # the module of that name would cost as much again
 if TYPE_CHECKING:
+    from typing import Any
+
     from earnest.effects.hands.sandbox.tracing import Gate, Tracer
 
 PASSED = ("timed_out", "memory_exceeded", "cpu_exceeded", "output_exceeded", "disk_exceeded", "processes_exceeded")
@@ -61,8 +63,7 @@ DEFAULT_ACTION = 0
 PR_SET_DUMPABLE = 4
 COMMAND_NOT_RUN = 127
 DESCRIPTORS_MAX = 4096
-LIBRARIES = "/run/earnest"
-LIBRARY = f"{LIBRARIES}/library"
+LIBRARY = "/run/earnest/library"
 WALL = 0x40000000  # of what is traced, wait for threads and for children of clone, too
 MEMORY_FOLDERS = ("/tmp", "/dev/shm")  # noqa: S108
 
@@ -286,8 +287,8 @@ class Watch:
         """Where the command waits until it is traced, if it is to be."""
         if not self.job["filter"]:
             return None
-        sys.path.append(LIBRARIES)
-        tracing = __import__("tracing")
+        tracing: Any = type(sys)("tracing")
+        exec(marshal.loads(self.job["tracing"]), vars(tracing))  # type: ignore[arg-type]  # noqa: S102, S302
         self.signals = tracing.ends_descriptor()
         self.poll.register(self.signals, select.POLLIN)
         gate: Gate = tracing.Gate(self.job["filter"])

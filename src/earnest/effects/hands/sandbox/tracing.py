@@ -1,4 +1,4 @@
-"""The status of every process of a command, seen by tracing: loaded by `pid1.py` inside a sandbox, where it is wanted.
+"""The status of every process of a command, seen by tracing: it comes to `pid1.py` with a job that wants it.
 
 Every fork, clone and exec stops for us, and every end is told to us before the parent hears of it. At each of these
 moments the output that was written so far is read, so that its length then says which bytes appeared while which
@@ -16,7 +16,7 @@ program (empty: none was executed), its words, where its first three descriptors
 import _ctypes
 import _signal  # type: ignore[import-not-found]
 import os
-import struct
+import sys
 from _collections_abc import Callable
 
 IMAGES_MAX = 2_000
@@ -75,7 +75,7 @@ class Gate:
         os.read(self.opened[0], 1)
         _signal.pthread_sigmask(_signal.SIG_SETMASK, [])
         code = Bytes(self.code)
-        program = struct.pack("Hxxxxxx", len(self.code) // 8) + bytes(code)  # struct sock_fprog
+        program = (len(self.code) // 8).to_bytes(2, sys.byteorder) + bytes(6) + bytes(code)  # struct sock_fprog
         if call("prctl", PR_SET_SECCOMP, MODE_FILTER, program, 0, 0) != 0:
             raise OSError(1, "no system call filter")
 
@@ -242,5 +242,5 @@ def process_of(task: int) -> int:
 def ends_descriptor() -> int:
     """A descriptor that can be read as soon as a process has stopped or ended. Without a handler we stay deaf."""
     _signal.pthread_sigmask(_signal.SIG_BLOCK, [SIGCHLD])
-    mask = struct.pack("<Q", 1 << (SIGCHLD - 1)) + bytes(120)
+    mask = (1 << (SIGCHLD - 1)).to_bytes(128, "little")
     return call("signalfd", -1, mask, SFD_NONBLOCK_CLOEXEC)

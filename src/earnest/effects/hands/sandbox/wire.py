@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import marshal
 import os
 import socket
@@ -136,6 +137,7 @@ def job_parts(
             "limits": {name: getattr(execution.limits, name) for name in ExecutionLimits.__slots__},
             "program": execution.program is not None,
             "filter": child_filter,
+            "tracing": _tracing() if child_filter else b"",
             "tell": execution.hear is not None,
             "cpu": cpu,
         }
@@ -147,6 +149,11 @@ def job_parts(
         else:
             yield from _file_parts(entry.content, entry.size)
     yield execution.stdin
+
+
+@functools.cache
+def _tracing() -> bytes:
+    return marshalled("tracing", Path(__file__).with_name("tracing.py"))
 
 
 def program_message(program: Program | None, zygote: tuple[bytes, int] | None = None) -> bytes:

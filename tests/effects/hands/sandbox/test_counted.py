@@ -16,10 +16,11 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 MAPPED = """
     import mmap, os, sys, time
 
-    def burst(megabytes):
+    def burst(megabytes, then=lambda: None):
         held = mmap.mmap(-1, megabytes << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         held.madvise(14)  # MADV_HUGEPAGE: the faster, the less a look between finds
         held.write(b"x" * len(held)) if megabytes < 8 else [held.seek(at) or held.write(b"x") for at in range(0, len(held), 4096)]
+        then()
         held.close()
 """  # noqa: E501
 WITHOUT_LEADER = """
@@ -49,15 +50,22 @@ async def test_memory_that_is_given_back_at_once_counts(sandbox: Sandbox) -> Non
 @pytest.mark.slow
 async def test_bursts_of_several_processes_at_one_time_count_together(sandbox: Sandbox) -> None:
     source = """
-    began = time.monotonic() + 1.0
+    doors = [(*os.pipe(), *os.pipe()) for _ in range(2)]  # none goes on before all are there
+    def arrive(at):
+        os.write(doors[at][1], b"+")
+        os.read(doors[at][2], 1)
     for number in range(4):
         if os.fork() == 0:
             time.sleep(0.15 * number)
             burst(60)  # each has had its peak before, alone
-            time.sleep(began - time.monotonic())
-            burst(60)
+            arrive(0)
+            time.sleep(0.2)
+            burst(60, lambda: arrive(1))
             time.sleep(0.3)
             os._exit(0)
+    for there, _, _, go in doors:
+        for _ in range(4): os.read(there, 1)
+        os.write(go, b"++++")
     for _ in range(4): os.wait()
     """
     report = await sandbox.run(verify(MAPPED + source))

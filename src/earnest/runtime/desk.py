@@ -172,9 +172,9 @@ class Desk:
         """Do it once and answer; a second request with the same key waits for the first and gets its answer.
 
         `prepare` is what cannot be done in a transaction (models, sandboxes, networks); it gives the act, and what that
-        will look for besides `ahead`. What the rules refuse is raised as `Refused` where there is no
-        key, else answered and kept. Raises `Refused`: `idempotency_key_conflict`, `idempotency_in_progress`, and what
-        is never kept (`NOT_KEPT`).
+        will look for besides `ahead`. What the rules refuse is raised as `Refused` where there is no key, else answered
+        and kept. Raises `Refused`: `idempotency_key_conflict`, `idempotency_in_progress`, and what is never kept
+        (`NOT_KEPT`).
         """
         if keyed is None:
             act, more = (act, ()) if prepare is None else await prepare()

@@ -27,6 +27,7 @@ from earnest.effects.hands.sandbox.api import (
 )
 from earnest.effects.hands.sandbox.attack import EXECUTES, is_by_zygote
 from earnest.effects.hands.sandbox.available import open_sandbox
+from earnest.effects.hands.sandbox.compiled import code_of
 from earnest.effects.hands.sandbox.pool import PLAIN
 from earnest.effects.hands.sandbox.provider import BubblewrapSandbox
 
@@ -222,7 +223,8 @@ async def test_a_zygote_that_died_is_passed_over(sandbox: BubblewrapSandbox) -> 
 async def test_where_no_box_can_start_another_all_runs_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     one = await opened()
     monkeypatch.setattr(wire, "ZYGOTE", "no.such.module")
-    monkeypatch.setattr(wire, "marshalled", lambda *_: marshal.dumps(compile("raise OSError", "x", "exec")))
+    broken = marshal.dumps(compile("raise OSError", "x", "exec"))
+    monkeypatch.setattr(wire, "code_of", lambda name: broken if name == "zygote" else code_of(name))
     test = await one.self_test()
     assert test.green, test.reason
     assert "no box can start another" in test.lack

@@ -139,6 +139,10 @@ class KnownRows:
         """An id that the part under way has drawn: only what it has put itself has a key that begins with it."""
         self._drawn.add(drawn)
 
+    def is_drawn(self, key: str) -> bool:
+        """Whether it begins with such an id."""
+        return _ID_ENDS.split(key, 1)[0] in self._drawn
+
     def learn(self, lookup: Lookup, key: str, row: Sequence[Any] | None) -> None:
         """What the server has told."""
         self._hold(lookup.table, key, None if row is None else (lookup.names, tuple(row)))
@@ -174,13 +178,9 @@ class KnownRows:
         asked: dict[Lookup, dict[str, None]] = {}
         columns: dict[tuple[str, str], Lookup] = {}
         for lookup, keys, column, *_ in ahead:
-            rows = self._rows.setdefault(lookup.table, {})
+            rows = self._rows.get(lookup.table, {})
             for key in keys:
-                if key in rows:
-                    continue
-                if self._drawn and _ID_ENDS.split(key, 1)[0] in self._drawn:
-                    rows[key] = None
-                else:
+                if key not in rows:
                     asked.setdefault(lookup, {})[key] = None
             if column and column not in self._greatest.get(lookup.table, {}):
                 columns[lookup.table, column] = lookup

@@ -107,9 +107,9 @@ class PostgresqlWriting(PostgresqlLink):
         newest = int(self.hold(ahead, _NEWEST))
         if newest and newest == self._newest:
             self._alone += 1
+        elif self._is_alone:  # what was kept holds no more
+            self._forget()
         else:
-            if self._is_alone:  # what was kept holds no more
-                self.known.clear()
             self._alone = 0
         self._newest = newest
 

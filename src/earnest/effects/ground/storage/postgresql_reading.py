@@ -58,7 +58,7 @@ class PostgresqlLink:
         unknown, columns = self.known.unknown(ahead)
         asked = {}
         for lookup, keys in unknown.items():
-            some = [key for key in keys if key.isprintable() or _can_be_kept(key)]
+            some = [key for key in keys if not self.known.is_drawn(key) and (key.isprintable() or _can_be_kept(key))]
             for key in keys.keys() - some if len(some) < len(keys) else ():
                 self.known.learn(lookup, key, None)
             if some:

@@ -1,5 +1,6 @@
 """Our own modules as code objects in marshal form, taken from the interpreter's cache where that is fresh."""
 
+import functools
 import importlib.util
 import marshal
 import struct
@@ -8,6 +9,12 @@ from pathlib import Path
 from typing import Final
 
 HEADER_BYTES: Final = 16
+
+
+@functools.cache
+def code_of(name: str) -> bytes:
+    """The code of a module of this folder."""
+    return marshalled(name, Path(__file__).with_name(f"{name}.py"))
 
 
 def marshalled(name: str, path: Path) -> bytes:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from earnest.effects.hands.sandbox import bubblewrap, census, forker
 from earnest.effects.hands.sandbox.bubblewrap import Shape
-from earnest.effects.hands.sandbox.compiled import marshalled
+from earnest.effects.hands.sandbox.compiled import code_of
 from earnest.effects.hands.sandbox.host import Host
 from earnest.effects.hands.sandbox.seccomp import filter_bytes
 from earnest.foundation.errors import Refused, Unavailable
@@ -269,15 +269,10 @@ def _pid1() -> bytes:
     """The code of `pid1.py`, and of `census.py` that it imports, as one program."""
     program = f"""import marshal, sys
 module = sys.modules[{census.__name__!r}] = type(sys)({census.__name__!r})
-exec(marshal.loads({_code("census.py")!r}), vars(module))
-exec(marshal.loads({_code("pid1.py")!r}))
+exec(marshal.loads({code_of("census")!r}), vars(module))
+exec(marshal.loads({code_of("pid1")!r}))
 """
     return marshal.dumps(compile(program, "pid1", "exec", dont_inherit=True))
-
-
-def _code(name: str) -> bytes:
-    path = Path(__file__).with_name(name)
-    return marshalled(path.stem, path)
 
 
 def _as_pyc(code: bytes) -> bytes:

@@ -35,8 +35,6 @@ from earnest.effects.hands.sandbox.census import Census
 
 TYPE_CHECKING = False  # the module of that name would cost as much again
 if TYPE_CHECKING:
-    from typing import Any
-
     from earnest.effects.hands.sandbox.tracing import Gate, Tracer
 
 PASSED = ("timed_out", "memory_exceeded", "cpu_exceeded", "output_exceeded", "disk_exceeded", "processes_exceeded")
@@ -287,8 +285,8 @@ class Watch:
         """Where the command waits until it is traced, if it is to be."""
         if not self.job["filter"]:
             return None
-        tracing: Any = type(sys)("tracing")
-        exec(marshal.loads(self.job["tracing"]), vars(tracing))  # type: ignore[arg-type]  # noqa: S102, S302
+        sys.meta_path.insert(0, Bundle({"tracing": (False, self.job["tracing"])}))  # type: ignore[arg-type, dict-item]
+        tracing = __import__("tracing")
         self.signals = tracing.ends_descriptor()
         self.poll.register(self.signals, select.POLLIN)
         gate: Gate = tracing.Gate(self.job["filter"])

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import functools
 import marshal
 import os
 import socket
@@ -24,7 +23,7 @@ from earnest.effects.hands.sandbox.api import (
     Program,
 )
 from earnest.effects.hands.sandbox.bubblewrap import GROWN
-from earnest.effects.hands.sandbox.compiled import marshalled
+from earnest.effects.hands.sandbox.compiled import code_of
 from earnest.effects.hands.sandbox.pid1 import BLOBS, FIELDS, MEASURED, NO_EXIT, PASSED, TOLD_BYTES_MAX
 from earnest.foundation.errors import Refused
 
@@ -137,7 +136,7 @@ def job_parts(
             "limits": {name: getattr(execution.limits, name) for name in ExecutionLimits.__slots__},
             "program": execution.program is not None,
             "filter": child_filter,
-            "tracing": _tracing() if child_filter else b"",
+            "tracing": code_of("tracing") if child_filter else b"",
             "tell": execution.hear is not None,
             "cpu": cpu,
         }
@@ -151,18 +150,13 @@ def job_parts(
     yield execution.stdin
 
 
-@functools.cache
-def _tracing() -> bytes:
-    return marshalled("tracing", Path(__file__).with_name("tracing.py"))
-
-
 def program_message(program: Program | None, zygote: tuple[bytes, int] | None = None) -> bytes:
     """What a box is told before it waits; with the filter and the size of its boxes' file systems, a zygote."""
     if program is None:
         return NO_PROGRAM
     modules = dict(program.modules)
     if zygote is not None:
-        modules[ZYGOTE] = (False, marshalled(ZYGOTE, Path(__file__).with_name("zygote.py")))
+        modules[ZYGOTE] = (False, code_of("zygote"))
     told = (ZYGOTE, *zygote) if zygote else ()
     parts = {"modules": modules, "imports": program.imports, "entry": program.entry, "zygote": told}
     return sized(marshal.dumps(parts))

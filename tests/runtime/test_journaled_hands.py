@@ -184,6 +184,24 @@ async def test_taking_back_one_subtask_leaves_what_another_did(tmp_path: Path, d
     assert _content(again) == {"right": "x"}
 
 
+async def test_the_verdict_on_work_is_durable_before_the_work_is_gone(
+    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life = await _begin(tmp_path, database)
+    await life.hands.call("r1/left/a1/c1", _write("left"))
+    life.hands.book.note("r1/left/a1/verdict", {"verdicts": []})
+    restore, kept = life.workspace.restore, []
+
+    async def watched(prefix: str, paths: set[str]) -> None:
+        kept.append(await database.read(lambda reader: read_kept(reader, "run").outcomes))
+        await restore(prefix, paths)
+
+    monkeypatch.setattr(life.workspace, "restore", watched)
+    await life.hands.revert("r2/revert", ["r1/left/"])
+    assert "r1/left/a1/verdict" in kept[0]
+    assert _content(life) == {}
+
+
 async def _crash_in_an_outside_effect(folder: Path, database: Database) -> None:
     life = await _begin(folder, database)
     life.shell.held.clear()

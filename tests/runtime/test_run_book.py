@@ -142,6 +142,18 @@ async def test_after_a_failed_write_no_later_message_is_kept_without_the_earlier
     assert not (await bench.kept()).intents
 
 
+async def test_a_noted_outcome_is_kept_before_what_follows_from_it_even_after_a_failed_write(bench: Bench) -> None:
+    bench.disk.failures.append(Broken("the disk is full"))
+    bench.book.note("verdict", {"answer": "verified"})
+    with pytest.raises(Broken):
+        await bench.book.intend("key", {})
+    bench.say("a")
+    await bench.book.flush()
+    facts = await bench.database.read(lambda reader: list(reader.facts(subject="run")))
+    assert [fact.kind for fact in facts] == [OUTCOME, "run.message"]
+    assert (await bench.kept()).outcomes["verdict"]["answer"] == "verified"
+
+
 async def test_a_disk_that_fails_in_the_background_is_reported(bench: Bench) -> None:
     bench.disk.failures.append(Broken("the disk is full"))
     bench.say("a")

@@ -157,6 +157,7 @@ class JournaledHands:
         """See `Hands`. Interrupted halfway, it is done again and completes."""
         if self.book.outcome(key) is not None:
             return
+        await self.book.flush()  # first the verdicts on the work that goes: they could not be had again
         for prefix in reversed(call_prefixes):
             await self.workspace.restore(prefix, self._changed.get(prefix, set()))
         await self.book.conclude(key, {"reverted": list(call_prefixes)})

@@ -88,7 +88,7 @@ class WorkspaceJudge:
             if open_ones := hearing.about(self._unheard(unchecked, everything, verdict.snapshot)):
                 verdicts = _merged(verdicts, await open_ones.verdicts(output, model))
         self._heard.append(_Heard(everything, verdict.snapshot, _by_text(unchecked, verdicts)))
-        await self.book.conclude(key, _body(verdict, verdicts))
+        self.book.note(key, _body(verdict, verdicts))
         return verdicts
 
     def _known(self, calls: tuple[ToolRecord, ...], snapshot: str) -> Mapping[str, CriterionVerdict]:

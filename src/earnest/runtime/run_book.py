@@ -1,7 +1,7 @@
 """The book of one run: its messages and effects as facts, written as they happen and read when it is resumed.
 
 An effect's intent is durable before the effect begins, together with every message that led to it; its outcome is
-durable before anybody hears of it (`docs/architecture.md`, "Durability").
+durable before anybody hears of it, unless it can be had again: see `note` (`docs/architecture.md`, "Durability").
 """
 
 import asyncio
@@ -65,6 +65,12 @@ def read_kept(reader: BooksReader, run_id: str) -> RunRemains:
     )
 
 
+class _Noted(Fact):
+    """An outcome that nobody awaits."""
+
+    __slots__ = ()
+
+
 class RunBook:
     """Writes the facts of one run. It is the run's memory of what has already happened."""
 
@@ -108,8 +114,7 @@ class RunBook:
         """A tap of the bus: note each new message of this run, to be written soon or with the next effect."""
         if envelope.run_id != self.run_id or envelope.replayed:
             return
-        self._waiting.append(envelope)
-        asyncio.get_running_loop().call_soon(self._look_after)
+        self._wait(envelope)
 
     def decided(self, key: str) -> JsonObject | None:
         """What a person said of an effect that a crash left open."""
@@ -134,6 +139,15 @@ class RunBook:
         self._asked.discard(key)
         await self._write(OUTCOME, {**body, "key": key})
 
+    def note(self, key: str, body: Mapping[str, object]) -> None:
+        """Keep an outcome that can be had again, as messages are kept: in its place before all that follows from it."""
+        body = cast("JsonObject", {**body, "key": key})
+        self._wait(_Noted(kind=OUTCOME, subject=self.run_id, at_ms=self._clock.now_ms(), body=body))
+
+    async def flush(self) -> None:
+        """Make durable what waits."""
+        await self._commit(())
+
     async def close(self, last: Iterable[Fact] = ()) -> None:
         """Write what waits and, in the same transaction, the run's last facts."""
         if self._timer is not None:
@@ -144,6 +158,10 @@ class RunBook:
         fact = Fact(kind=kind, subject=self.run_id, at_ms=self._clock.now_ms(), body=cast("JsonObject", body))
         await self._commit((fact,))
 
+    def _wait(self, one: Envelope | _Noted) -> None:
+        self._waiting.append(one)
+        asyncio.get_running_loop().call_soon(self._look_after)
+
     def _look_after(self) -> None:
         """Most messages go along with an effect in the same turn of the loop; time runs for the others."""
         if self._waiting and (self._timer is None or self._timer.done()):
@@ -153,15 +171,15 @@ class RunBook:
         try:
             while self._waiting:
                 await self._clock.sleep_ms(BATCH_MS)
-                await self._commit(())
+                await self.flush()
         except Exception as error:
             self._failed(f"the run's messages could not be kept: {error}")
 
     async def _commit(self, facts: tuple[Fact, ...]) -> None:
         """Write what waits and `facts`, in this order; to the end, even for a caller that is cancelled meanwhile.
 
-        One write at a time: whoever comes during it shares the next one. Where the disk failed, messages wait on, so
-        that no later one is ever kept without them.
+        One write at a time: whoever comes during it shares the next one. Where the disk failed, what nobody awaits
+        waits on, so that nothing later is ever kept without it.
         """
         self._waiting += facts
         if self._next is None:
@@ -184,7 +202,7 @@ class RunBook:
         taken, self._taken = self._taken or [], None
         error = written.exception()
         if error is not None and not isinstance(error, Refused):  # what is refused would fare no better later
-            self._waiting[:0] = [one for one in taken if isinstance(one, Envelope)]
+            self._waiting[:0] = [one for one in taken if isinstance(one, Envelope | _Noted)]
         if self._next is not None:
             self._write_waiting(self._next)
         if error is None:

@@ -118,7 +118,7 @@ class Auditor:
         has_forgotten = run is not None and not run.ids_complete
         known, senders = knows_cause(self._statistics, run_id, cause), self._senders
         violation = None if seen else violation_of(kind=kind, sender=sender, cause_known=known, senders=senders)
-        digest, fields = self._read_payload(kind, envelope.payload)
+        digest, fields = self._read_payload(kind, envelope)
         if isinstance(envelope, HeardEnvelope):
             fields[PLACE] = envelope.place
         return LogEvent(
@@ -135,10 +135,10 @@ class Auditor:
             seen or (envelope.replayed and has_forgotten),
         )
 
-    def _read_payload(self, kind: str, payload: object) -> tuple[str, dict[str, Scalar]]:
+    def _read_payload(self, kind: str, envelope: Envelope) -> tuple[str, dict[str, Scalar]]:
         """Digest and fields; both empty if the payload cannot be encoded, which the statistics take as an anomaly."""
         try:
-            encoded = self._encode(payload)
+            encoded = self._encode(envelope.payload) if envelope.encoded is None else envelope.encoded
             return digest_of(encoded), select_fields(kind, encoded)
         except Exception as error:
             _log.warning("a payload of kind %s cannot be encoded: %s", kind, error)

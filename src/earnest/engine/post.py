@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from earnest.effects.ground.bus.api import Bus, Envelope
 from earnest.effects.ground.clock import Clock
+from earnest.engine.codec import encode
 from earnest.engine.messages import Role, RunResumed
 from earnest.engine.ports import KeptMessages
 
@@ -51,6 +52,7 @@ class Outbox:
                 causation_id=cause.id if cause else None,
                 at_ms=self.clock.now_ms(),
                 payload=payload,
+                encoded=encode(payload),
             )
         self.last_ns = self.clock.ticks_ns()
         self.bus.publish(envelope)

@@ -5,9 +5,10 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from earnest.foundation.canonical import JsonObject
 from earnest.foundation.errors import Broken, Refused
 
 _log: Final = logging.getLogger(__name__)
@@ -27,6 +28,8 @@ class Envelope:
     at_ms: int
     payload: object
     replayed: bool = False
+    encoded: JsonObject | None = field(default=None, compare=False, repr=False)
+    """The payload as JSON, if its sender wrote it for all who need it."""
 
     @property
     def kind(self) -> str:

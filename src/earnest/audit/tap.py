@@ -138,7 +138,7 @@ class Auditor:
     def _read_payload(self, kind: str, envelope: Envelope) -> tuple[str, dict[str, Scalar]]:
         """Digest and fields; both empty if the payload cannot be encoded, which the statistics take as an anomaly."""
         try:
-            encoded = self._encode(envelope.payload) if envelope.encoded is None else envelope.encoded
+            encoded = envelope.json(self._encode)
             return digest_of(encoded), select_fields(kind, encoded)
         except Exception as error:
             _log.warning("a payload of kind %s cannot be encoded: %s", kind, error)

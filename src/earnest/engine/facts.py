@@ -42,7 +42,7 @@ def message_fact(envelope: Envelope) -> Fact:
             "kind": envelope.kind,
             "sender": str(envelope.sender),  # a plain text is written several times faster than an enumeration
             "causation_id": envelope.causation_id,
-            "payload": encode(payload) if envelope.encoded is None else envelope.encoded,
+            "payload": envelope.json(encode),
         },
     )
 

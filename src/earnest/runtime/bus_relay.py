@@ -150,7 +150,7 @@ class BusRelay:
 
     def _message(self, envelope: Envelope) -> SentMessage:
         try:
-            return sent_message(envelope, self._encode(envelope.payload))
+            return sent_message(envelope, envelope.json(self._encode))
         except (EarnestError, ValueError) as error:
             _log.warning("a payload of kind %s goes without its content: %s", envelope.kind, error)
             return sent_message(envelope, None)

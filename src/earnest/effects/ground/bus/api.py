@@ -36,6 +36,10 @@ class Envelope:
         """The name of the payload's class."""
         return type(self.payload).__name__
 
+    def json(self, encode: Callable[[object], JsonObject]) -> JsonObject:
+        """The payload as JSON, which nobody writes twice."""
+        return encode(self.payload) if self.encoded is None else self.encoded
+
 
 class Subscription:
     """One subscriber's queue, read by one task at a time; the iteration ends after `close` when it is drained."""

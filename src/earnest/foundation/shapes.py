@@ -1,10 +1,11 @@
 """Dataclasses as objects of JSON by the names of their fields, and back; what is read back is held to its types."""
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
-from itertools import chain
+from itertools import chain, repeat
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -26,8 +27,7 @@ else:
         kind = type(value)
         names, values_of = fields_of(kind)
         new, put = kind.__new__(kind), object.__setattr__
-        for name, one in chain(zip(names, values_of(value), strict=True), changes.items()):
-            put(new, name, one)
+        deque(map(put, repeat(new), chain(names, changes), chain(values_of(value), changes.values())), maxlen=0)
         return new
 
 

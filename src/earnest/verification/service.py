@@ -6,10 +6,11 @@ import copy
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from earnest.contracts.criterion import CheckSpec, Criterion, check_diagnostics
 from earnest.effects.ground.clock import Clock
+from earnest.effects.ground.threads import in_thread
 from earnest.effects.hands.outside_file import Outside
 from earnest.effects.hands.sandbox.api import SELF_TEST_VALID_MS, Mount, Sandbox, SelfTest
 from earnest.effects.hands.sandbox.equipped import Equipment, equipped
@@ -32,7 +33,6 @@ from earnest.verification.verdict import Cause, Verdict
 CHECK_WALL_MS: Final = 3_600_000
 PARALLEL_CHECKS: Final = 4
 FAULTLESS_KEPT_MAX: Final = 4_096
-Result = TypeVar("Result")
 
 
 class Verifier:
@@ -113,9 +113,9 @@ class Verifier:
         """
         lay_out = (lambda _: (folder, base_folder)) if isinstance(folder, Path) else folder
         limits = EDIT_SNAPSHOT_LIMITS if bases else self._snapshot_limits
-        async with scratch_beside("verify") as scratch:
+        async with scratch_beside("verify") as made:
             try:
-                taken = await _in_thread(taken_in, lay_out, scratch, limits, seen, bases or {})
+                taken = await in_thread(lambda: taken_in(lay_out, made(), limits, seen, bases or {}))
             except Refused as refused:
                 return self._not_taken_in(criteria, str(refused), Cause.EVIDENCE)
             except OSError as error:
@@ -134,7 +134,7 @@ class Verifier:
             )
             verdict = await self._asked(await self._judged(criteria, subject, taken))
             if keep is not None:
-                await _in_thread(keep, taken.snapshot, verdict)
+                await in_thread(keep, taken.snapshot, verdict)
             return verdict
 
     async def judge(self, criteria: Sequence[Criterion], subject: Subject, taken: Taken | None = None) -> Verdict:
@@ -322,13 +322,3 @@ async def _rounds(check: Check, spec: CheckSpec, subject: Subject, tools: CheckT
             raise Unavailable("the check answered no findings")
         rounds.append(answer)
     return all_of(rounds)
-
-
-async def _in_thread(function: Callable[..., Result], *arguments: object) -> Result:
-    """Call it in a thread. Whoever is cancelled meanwhile waits for its end: it writes where is to be tidied up."""
-    task = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise

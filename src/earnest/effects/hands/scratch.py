@@ -8,7 +8,7 @@ import asyncio
 import fcntl
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -33,11 +33,14 @@ def scratch(purpose: str, *, short: bool = False) -> Iterator[Path]:
 
 
 @asynccontextmanager
-async def scratch_beside(purpose: str) -> AsyncIterator[Path]:
-    """As `scratch`, for an event loop: removing it takes milliseconds, in which others go on."""
+async def scratch_beside(purpose: str) -> AsyncIterator[Callable[[], Path]]:
+    """As `scratch`, for an event loop: the folder is made in the thread that asks for it, and removed in another.
+
+    Either takes milliseconds. Whoever asks does so `in_thread`, so that nothing is made once it is to be removed.
+    """
     with ExitStack() as stack:
         try:
-            yield stack.enter_context(scratch(purpose))
+            yield lambda: stack.enter_context(scratch(purpose))
         finally:
             await asyncio.to_thread(stack.close)
 

@@ -213,10 +213,11 @@ def window_ended(job: Job) -> Job:
 
 def with_wake(job: Job) -> Job:
     """The job with the next instant at which `due_event` has something to say."""
-    if job.state is not JobState.OPEN:
-        return replace(job, wake_ms=None)
-    last_ms = last_chance_ms(job)
-    return replace(job, wake_ms=last_ms if job.apply_until_ms is None else min(last_ms, job.apply_until_ms))
+    wake_ms = None
+    if job.state is JobState.OPEN:
+        last_ms = last_chance_ms(job)
+        wake_ms = last_ms if job.apply_until_ms is None else min(last_ms, job.apply_until_ms)
+    return job if job.wake_ms == wake_ms else replace(job, wake_ms=wake_ms)
 
 
 def aid_status(job: Job, newest: Claim | None) -> str:

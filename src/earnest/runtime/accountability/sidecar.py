@@ -3,7 +3,6 @@
 The model is shown the records, what was measured, the artifacts and the reply, all as data: never the reply alone.
 """
 
-import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from earnest.accountability.asking import AskedTask
 from earnest.accountability.heartbeat import Heartbeat
 from earnest.accountability.verdicts import TaskVerdict
 from earnest.contracts.criterion import CRITERION_CHARACTERS_MAX, CheckSpec, Criterion
+from earnest.effects.ground.threads import in_thread
 from earnest.effects.hands.scratch import scratch_beside
 from earnest.effects.hands.workspace.snapshot import SnapshotLimits, take_snapshot
 from earnest.effects.outside.artifacts.store import ArtifactStore
@@ -95,9 +95,9 @@ class Sidecar:
         """What is found in a folder of its own, which is there as long as somebody looks."""
         if not question.criteria:
             return {}
-        async with scratch_beside("heartbeat") as folder:
+        async with scratch_beside("heartbeat") as made:
             try:
-                taken = await asyncio.to_thread(_laid_out, lay_out, folder)
+                taken = await in_thread(lambda: _laid_out(lay_out, made()))
             except Refused as refused:
                 return _all_unclear(question.tasks, Cause.EVIDENCE, str(refused))
             except (OSError, Broken, Unavailable) as error:

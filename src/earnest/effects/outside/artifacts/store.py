@@ -1,6 +1,5 @@
 """The store of artifacts: each content once, named by its digest alone, and looked at whenever it is read."""
 
-import asyncio
 import fcntl
 import hashlib
 import os
@@ -13,7 +12,9 @@ from pathlib import Path
 from typing import IO, Final
 
 from earnest.effects.ground.durable import sync_folder
+from earnest.effects.ground.threads import in_thread
 from earnest.effects.outside.artifacts.shelf import FolderShelf, Shelf, checked
+from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Refused, Unavailable
 
 MEBIBYTE: Final = 1024 * 1024
@@ -63,17 +64,16 @@ class ArtifactStore:
         """
         limit = self.limits.item_bytes if bytes_max is None else min(bytes_max, self.limits.item_bytes)
         try:
-            handle, half = tempfile.mkstemp(dir=self._arriving)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    fcntl.flock(handle, fcntl.LOCK_EX)
+            if isinstance(content, bytes):
+                _check_fits(len(content), limit)
+                stored = Stored(sha256=digest_bytes(content), size_bytes=len(content))
+                self._hold(stored.sha256, held)
+                await in_thread(self._keep, content, stored.sha256)
+            else:
+                with self._half() as (file, half):
                     stored = await _write(file, content, limit)
-                    if held is not None:  # before it lies there
-                        held.append(stored.sha256)
-                        self._held[stored.sha256] += 1
-                    await asyncio.to_thread(self._settle, file, Path(half), stored.sha256)
-            finally:
-                _discard(Path(half))
+                    self._hold(stored.sha256, held)
+                    await in_thread(self._settle, file, half, stored.sha256)
         except OSError as error:
             raise Unavailable(f"the artifact could not be kept: {error.strerror or error}") from error
         return stored
@@ -142,6 +142,29 @@ class ArtifactStore:
         """See `checked`."""
         return checked(self.shelf, sha256)
 
+    def _hold(self, sha256: str, held: list[str] | None) -> None:
+        """Before it lies there."""
+        if held is not None:
+            held.append(sha256)
+            self._held[sha256] += 1
+
+    def _keep(self, content: bytes, sha256: str) -> None:
+        with self._half() as (file, half):
+            file.write(content)
+            self._settle(file, half, sha256)
+
+    @contextmanager
+    def _half(self) -> Iterator[tuple[IO[bytes], Path]]:
+        """A file for what arrives, and where it lies: gone at the end, unless it is settled."""
+        handle, name = tempfile.mkstemp(dir=self._arriving)
+        half = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                yield file, half
+        finally:
+            half.unlink(missing_ok=True)
+
     def _settle(self, file: IO[bytes], half: Path, sha256: str) -> None:
         """The content on the disk, then under its name."""
         file.flush()
@@ -149,24 +172,20 @@ class ArtifactStore:
         self.shelf.keep(half, sha256)
 
 
-async def _write(file: IO[bytes], content: bytes | AsyncIterator[bytes], limit: int) -> Stored:
+async def _write(file: IO[bytes], content: AsyncIterator[bytes], limit: int) -> Stored:
     """Everything into the open file."""
     digest, size_bytes = hashlib.sha256(), 0
-    async for part in _parts(content):
+    async for part in content:
         size_bytes += len(part)
-        if size_bytes > limit:
-            raise Refused("too_large", f"an artifact has at most {limit} bytes here")
+        _check_fits(size_bytes, limit)
         digest.update(part)
         file.write(part)
     return Stored(sha256=f"sha256:{digest.hexdigest()}", size_bytes=size_bytes)
 
 
-async def _parts(content: bytes | AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    if isinstance(content, bytes):
-        yield content
-    else:
-        async for part in content:
-            yield part
+def _check_fits(size_bytes: int, limit: int) -> None:
+    if size_bytes > limit:
+        raise Refused("too_large", f"an artifact has at most {limit} bytes here")
 
 
 def _clear(arriving: Path) -> None:
@@ -175,7 +194,3 @@ def _clear(arriving: Path) -> None:
         with suppress(FileNotFoundError, BlockingIOError), half.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             half.unlink()
-
-
-def _discard(half: Path) -> None:
-    half.unlink(missing_ok=True)

@@ -80,10 +80,13 @@ _VALUES: Final = attrgetter(*_REPLIES.lookup.names)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryResponse:
-    """What is sent back. `refusal`: the code, where the rules said no; `replayed`: it was given before."""
+    """What is sent back. `text`: the body as canonical JSON, where it was kept as it is; `refusal`: the code, where the
+    rules said no; `replayed`: it was given before.
+    """
 
     status: int
     body: Members
+    text: str = ""
     refusal: str = ""
     replayed: bool = False
 
@@ -240,9 +243,8 @@ class Desk:
             for kind, key in entry.left:
                 if (taker := self.takers.get(kind)) is not None and taker.take(transaction, key, now_ms):
                     taken[key] = taker
-            if keyed is not None:
-                _keep(entry, keyed, status, {**body, **dict.fromkeys(entry.shown)})
-            return StoryResponse(status=status, body={**body, **entry.shown})
+            text = _keep(entry, keyed, status, {**body, **dict.fromkeys(entry.shown)}) if keyed is not None else ""
+            return StoryResponse(status=status, body={**body, **entry.shown}, text="" if entry.shown else text)
 
         if keyed is not None:
             ahead = (*ahead, Sought(lookup=_REPLIES.lookup, keys=(keyed.reply_id,), are_new=True))
@@ -283,11 +285,12 @@ def _kept(reader: BooksReader, keyed: Keyed) -> StoryResponse | None:
     if fingerprint != keyed.fingerprint:
         raise Refused("idempotency_key_conflict", "this Idempotency-Key was used for another request")
     body = json.loads(reply.body)
-    return StoryResponse(status=reply.status, body=body, refusal="" if reply.status else body["code"], replayed=True)
+    refusal = "" if reply.status else body["code"]
+    return StoryResponse(status=reply.status, body=body, text=reply.body, refusal=refusal, replayed=True)
 
 
-def _keep(entry: StoryContext, keyed: Keyed, status: int, body: Members) -> None:
-    """Keep the answer. Status 0 stands for a refusal, whose code says which status that is."""
+def _keep(entry: StoryContext, keyed: Keyed, status: int, body: Members) -> str:
+    """Keep the answer, in the form that is returned. Status 0 stands for a refusal, whose code says which that is."""
     if not entry.transaction.has_recorded:
         actor = entry.caller.id if entry.caller else ""
         kept = {"route": keyed.route, "code": str(body.get("code", "")) if status == 0 else ""}
@@ -296,6 +299,7 @@ def _keep(entry: StoryContext, keyed: Keyed, status: int, body: Members) -> None
     reply = StoredReply(id=keyed.reply_id, fingerprint=keyed.fingerprint, status=status, body=text, at_ms=entry.now_ms)
     digest = digest_of(_VALUES(reply))
     _REPLIES.add(entry.transaction, replace(reply, fingerprint=f"{keyed.fingerprint} {digest}"))
+    return text
 
 
 def altered_replies(reader: BooksReader) -> Iterator[str]:

@@ -123,7 +123,7 @@ class Call:
         answer = await self.market.desk.perform(
             self.caller, act, keyed=keyed, prepare=prepare, status=status, ahead=ahead
         )
-        response = self._refusal(answer) if answer.refusal else rendered(answer.body, answer.status)
+        response = self._refusal(answer) if answer.refusal else rendered(answer.text or answer.body, answer.status)
         if answer.replayed:
             response.headers["Idempotency-Replayed"] = "true"
         return response
@@ -173,9 +173,10 @@ class Call:
         return keyed_by(actor, f"{self.method} {self.route}", given, fingerprint.hexdigest())
 
 
-def rendered(body: Members, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A JSON answer in canonical form."""
-    return Response(canonical_bytes(body), status, dict(headers or {}), "application/json")
+def rendered(body: Members | str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A JSON answer in canonical form, which a text has already."""
+    content = body if isinstance(body, str) else canonical_bytes(body)
+    return Response(content, status, dict(headers or {}), "application/json")
 
 
 def canonical(value: Any) -> bytes:

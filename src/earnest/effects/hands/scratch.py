@@ -67,7 +67,7 @@ def _remove(folder: Path) -> None:
 def _taken(purpose: str, place: str) -> tuple[Path, int]:
     """Between its making and its locking a sweeper may have removed it: then another one is made."""
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=f"earnest-{purpose}-", suffix=_SUFFIX, dir=place)).resolve()
+        folder = Path(tempfile.mkdtemp(prefix=f"earnest-{purpose}-", suffix=_SUFFIX, dir=os.path.realpath(place)))
         lock = _locked(folder)
         if lock is not None:
             return folder, lock

@@ -239,5 +239,7 @@ class SqliteEngine:
             with turn.taken():  # of two that begin a file at once, SQLite refuses one without letting it wait
                 session = stack.enter_context(closing(connect_writer(self.path, is_durable=is_durable)))
                 prepare(session, schema, migrating)
+                # What a part is undone with would be a temporary file for each commit; a migration may sort too much.
+                session.execute("PRAGMA temp_store = MEMORY")
             stack.pop_all()
         return SqliteWriting(session, turn)

@@ -44,23 +44,33 @@ def halves(sha256: str) -> tuple[str, str]:
     return match[1], match[2]
 
 
+def opened(shelf: Shelf, sha256: str) -> IO[bytes]:
+    """A content as it lies. Raises `Refused("not_found")` for what is no digest or is not here."""
+    try:
+        return shelf.open(sha256)
+    except FileNotFoundError:
+        raise Refused("not_found", f"there is no artifact {sha256[:80]!r}") from None
+
+
 def checked(shelf: Shelf, sha256: str) -> IO[bytes]:
     """A content as a file, after a look at all of it; whoever gets it closes it.
 
-    Raises `Refused("not_found")` for what is no digest or is not here, `Broken` for what is not what it was.
+    Raises `Refused` as `opened` does, `Broken` for what is not what it was.
     """
-    try:
-        file = shelf.open(sha256)
-    except FileNotFoundError:
-        raise Refused("not_found", f"there is no artifact {sha256[:80]!r}") from None
+    file = opened(shelf, sha256)
     found = hashlib.sha256()
     while part := file.read(LOOK_BYTES):
         found.update(part)
     if f"sha256:{found.hexdigest()}" != sha256:
         file.close()
-        raise Broken(f"the kept artifact {sha256} is not what it was")
+        raise changed(sha256)
     file.seek(0)
     return file
+
+
+def changed(sha256: str) -> Broken:
+    """What is raised for a content that has another digest by now."""
+    return Broken(f"the kept artifact {sha256} is not what it was")
 
 
 class FolderShelf:

@@ -13,7 +13,7 @@ from typing import IO, Final
 
 from earnest.effects.ground.durable import sync_folder
 from earnest.effects.ground.threads import in_thread
-from earnest.effects.outside.artifacts.shelf import FolderShelf, Shelf, checked
+from earnest.effects.outside.artifacts.shelf import FolderShelf, Shelf, changed, checked, opened
 from earnest.foundation.canonical import digest_bytes
 from earnest.foundation.errors import Refused, Unavailable
 
@@ -135,8 +135,11 @@ class ArtifactStore:
 
     def read(self, sha256: str) -> bytes:
         """The content. Raises as `open` does."""
-        with self.open(sha256) as file:
-            return file.read()
+        with opened(self.shelf, sha256) as file:
+            content = file.read()
+        if digest_bytes(content) != sha256:
+            raise changed(sha256)
+        return content
 
     def open(self, sha256: str) -> IO[bytes]:
         """See `checked`."""

@@ -60,7 +60,7 @@ class ArtifactStore:
 
         Its digest is added to `held` and is not collected until that is given to `let_go` or `doubt`.
         Raises `Refused("too_large")` past `bytes_max` (never more than the limit of an item), `Unavailable` where the
-        disk or the shelf takes no more. Cancelled or cut off, nothing stays.
+        disk or the shelf takes no more. Cut off, nothing stays; cancelled, at most the whole, to be collected.
         """
         limit = self.limits.item_bytes if bytes_max is None else min(bytes_max, self.limits.item_bytes)
         try:

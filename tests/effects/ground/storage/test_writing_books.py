@@ -54,11 +54,6 @@ def notes(database: Database) -> list[str]:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are looked for in /proc")
 def test_what_a_large_part_is_undone_with_is_no_file(noted: Database) -> None:
-    def look_at_open_files() -> None:
-        for one in Path("/proc/self/fd").iterdir():
-            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
-                found.extend(name for name in [one.readlink().name] if name.startswith("etilqs"))
-
     def grow(transaction: Transaction) -> None:
         for number in range(1_000, 1_400):
             transaction.execute("INSERT INTO notes VALUES (?, ?)", (number, str(number) * 500))
@@ -67,15 +62,18 @@ def test_what_a_large_part_is_undone_with_is_no_file(noted: Database) -> None:
     def change(transaction: Transaction) -> None:
         transaction.execute("UPDATE notes SET text = text || 'changed'")
         transaction.record(fact())
-        look_at_open_files()
+        for one in Path("/proc/self/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                open_files.append(one.readlink().name)
         raise Refused("no", "no")
 
-    found = list[str]()
+    open_files = list[str]()
     noted.write_sync(grow)
     before = notes(noted)
     with pytest.raises(Refused):
         noted.write_sync(change)
-    assert (notes(noted), found) == (before, [])
+    temporary = [name for name in open_files if name.startswith("etilqs")]
+    assert (notes(noted), temporary) == (before, [])
 
 
 async def test_facts_are_numbered_without_gaps_in_order_of_recording(database: Database) -> None:

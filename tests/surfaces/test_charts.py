@@ -1,6 +1,6 @@
 """Charts as pictures, tables and characters."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from earnest.surfaces.charts import Chart, Series, csv_text, svg, terminal
@@ -22,6 +22,9 @@ def chart(*values: float | None, **changes: object) -> Chart:
 
 
 @given(VALUES, st.booleans())
+@example([5e-324], False)
+@example([-1e-320], True)
+@example([3e-308], False)
 def test_any_values_can_be_drawn_and_none_lies_outside(values: list[float | None], bars: bool) -> None:
     drawn = chart(*values, bars=bars)
     picture = svg(drawn)

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -54,7 +55,8 @@ class Chart:
         """The least and the greatest value shown; 0 is always among them."""
         values = [value for one in self.series for value in one.values if value is not None]
         low, high = min([0.0, *values]), max([0.0, *values])
-        return (low, high) if high > low else (low, low + 1)
+        has_span = high - low > sys.float_info.min  # a smaller one cannot be divided into steps
+        return (low, high) if has_span else (low, low + 1)
 
 
 def number(value: float) -> str:
